@@ -1,0 +1,51 @@
+"""The Jinja2 environment of every page and fragment: what templates may call. Nothing here knows a request or a user."""
+
+import zlib
+from typing import Final
+
+from django.templatetags.static import static
+from django.urls import reverse
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup, escape
+
+from median_site.lib import text, times
+
+# For settings.TEMPLATES.
+ENVIRONMENT: Final = "median_site.lib.templating.environment"
+TONES: Final = 6
+
+
+def environment(**options: object) -> Environment:
+    """Django's Jinja2 backend calls this with its options."""
+    made = Environment(**(options | {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}))  # type: ignore[arg-type]  # Django's options are Jinja's
+    made.globals.update(static=static, url=url, icon=icon)
+    made.filters.update(
+        clock=times.clock,
+        when=times.when,
+        day=times.day,
+        deadline=times.deadline,
+        iso=times.iso,
+        millis=times.millis,
+        markdown=text.markdown,
+        tone=tone,
+    )
+    return made
+
+
+def url(name: str, *args: str) -> str:
+    """The path of a named URL: `url("inbox:thread", conversation.id)`."""
+    return reverse(name, args=args)
+
+
+def icon(name: str, label: str = "", *, css: str = "") -> Markup:
+    """A symbol of the sprite. With a label it is an image that says so; without, it is only decoration."""
+    spoken = Markup('role="img" aria-label="{}"').format(label) if label else Markup('aria-hidden="true"')
+    classes = f"icon {css}".rstrip()
+    return Markup('<svg class="{}" {}><use href="{}#i-{}"/></svg>').format(
+        classes, spoken, static("icons/icons.svg"), escape(name)
+    )
+
+
+def tone(identity: str) -> int:
+    """Which of the avatar's tones somebody has, always the same: 1 to 6."""
+    return zlib.crc32(identity.encode()) % TONES + 1

@@ -1,0 +1,54 @@
+"""How moments are written. Written as fixed times, never as "4 min ago": a page, an htmx answer and a push made on the
+same day carry the same bytes. The one place that knows the reader's zone (today the installation's TIME_ZONE)."""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.utils.timezone import localtime
+
+from median_site.lib import clock as clock_
+
+_WEEK: Final = timedelta(days=6)
+
+
+def clock(moment: datetime) -> str:
+    """13:58"""
+    return f"{localtime(moment):%H:%M}"
+
+
+def when(moment: datetime) -> str:
+    """13:58 today, Mon in the last six days, 12 Mar before that, 12 Mar 2024 in another year."""
+    local, today = localtime(moment), localtime(clock_.now()).date()
+    if local.date() == today:
+        return clock(moment)
+    if today - _WEEK <= local.date() < today:
+        return f"{local:%a}"
+    return f"{local.day} {local:%b}" + _year(local)
+
+
+def day(moment: datetime) -> str:
+    """Monday 2 June, and the year if it is another one."""
+    local = localtime(moment)
+    return f"{local:%A} {local.day} {local:%B}" + _year(local)
+
+
+def deadline(moment: datetime) -> str:
+    """today at 13:58, tomorrow at 13:58, on 2 June at 13:58"""
+    local, today = localtime(moment), localtime(clock_.now()).date()
+    distance = (local.date() - today).days
+    spoken = {0: "today", 1: "tomorrow"}.get(distance) or f"on {local.day} {local:%B}{_year(local)}"
+    return f"{spoken} at {clock(moment)}"
+
+
+def iso(moment: datetime) -> str:
+    """For `<time datetime>`: to the minute, with the zone."""
+    return localtime(moment).isoformat(timespec="minutes")
+
+
+def millis(moment: datetime) -> int:
+    """Milliseconds since 1970, for orders that scripts compare."""
+    return int(moment.timestamp() * 1000)
+
+
+def _year(local: datetime) -> str:
+    return "" if local.year == localtime(clock_.now()).year else f" {local.year}"
