@@ -1,0 +1,72 @@
+"""Sealing: what is sealed comes back under the same secret only, and never half."""
+
+import base64
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest_django.fixtures import Settings
+
+from median_site.lib import secrets
+from median_site.lib.secrets import UnsealError
+
+SECRET = "the installation's secret"
+OTHERS = "was sealed under another installation secret"
+
+
+@given(st.text())
+def test_text_comes_back(text: str) -> None:
+    assert secrets.unseal(secrets.seal(text, secret=SECRET), secret=SECRET) == text
+
+
+def test_sealed_text_is_marked_hidden_and_never_the_same() -> None:
+    first, second = secrets.seal("whsec_abc", secret=SECRET), secrets.seal("whsec_abc", secret=SECRET)
+    assert first.startswith("v1.")
+    assert first != second
+    assert b"whsec_abc" not in base64.urlsafe_b64decode(first.removeprefix("v1."))
+
+
+def test_another_secret_is_a_clear_error() -> None:
+    sealed = secrets.seal("private", secret=SECRET)
+    with pytest.raises(UnsealError, match=OTHERS):
+        secrets.unseal(sealed, secret="another")
+
+
+def test_every_changed_character_is_noticed() -> None:
+    sealed = secrets.seal("private", secret=SECRET)
+    for place in range(len("v1."), len(sealed)):
+        changed = sealed[:place] + ("A" if sealed[place] != "A" else "B") + sealed[place + 1 :]
+        with pytest.raises(UnsealError):
+            secrets.unseal(changed, secret=SECRET)
+
+
+@pytest.mark.parametrize(
+    ("sealed", "message"),
+    [
+        ("", "not one that this version"),
+        ("private", "not one that this version"),
+        ("v2.AAAA", "not one that this version"),
+        ("v1.", "cut off"),
+        ("v1.AAAA", "cut off"),
+        ("v1.A", "damaged"),
+        ("v1.ä", "damaged"),
+        ("v1.!!!!", "damaged"),
+    ],
+)
+def test_what_was_never_sealed_is_a_clear_error(sealed: str, message: str) -> None:
+    with pytest.raises(UnsealError, match=message):
+        secrets.unseal(sealed, secret=SECRET)
+
+
+def test_the_installation_secret_is_the_default_and_may_be_rotated(settings: Settings) -> None:
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "old", []
+    sealed = secrets.seal("private")
+    assert secrets.unseal(sealed, secret="old") == "private"
+
+    settings.SECRET_KEY = "new"
+    with pytest.raises(UnsealError, match=OTHERS):
+        secrets.unseal(sealed)
+
+    settings.SECRET_KEY_FALLBACKS = ["older", "old"]
+    assert secrets.unseal(sealed) == "private"
+    assert secrets.unseal(secrets.seal("later"), secret="new") == "later"
