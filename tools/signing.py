@@ -137,9 +137,9 @@ def assertion(
 ) -> str:
     """The bearer JWT of one call, dead 30 seconds after `now`: mint it when the call leaves, not when it is queued.
 
-    `audience` is the name of the one tool, or SYNC_AUDIENCE; `subject` is None only where there is no customer (a sync,
-    a test as nobody) and is then left out, as is `turn`. `iat` lies a few seconds back, since a verifier whose clock is
-    slightly behind ours would otherwise refuse the token as not yet valid.
+    `audience` is the name of the one tool, or SYNC_AUDIENCE. `subject` is None only where there is no customer (a sync,
+    a test as nobody): the call's id is then the opaque one, so that verifiers may require `sub`. `iat` lies a few
+    seconds back, since a verifier whose clock is slightly behind ours would otherwise refuse the token as not yet valid.
     """
     if audience == SESSION_AUDIENCE:
         raise ValueError("An assertion must never pass for a session token.")
@@ -147,13 +147,12 @@ def assertion(
     claims: dict[str, object] = {
         "iss": issuer,
         "aud": audience,
+        "sub": call_id if subject is None else subject,
         "anon": anonymous,
         "iat": minted - ASSERTION_BACKDATE_S,
         "exp": minted + ASSERTION_LIFETIME_S,
         "jti": call_id,
     }
-    if subject is not None:
-        claims["sub"] = subject
     if turn is not None:
         claims["turn"] = turn
     if approval is not None:

@@ -173,10 +173,11 @@ def test_an_assertion_of_a_turn() -> None:
     }
 
 
-def test_an_assertion_of_a_sync_has_no_customer_and_no_turn() -> None:
+def test_an_assertion_of_a_sync_has_an_opaque_subject_and_no_turn() -> None:
     assert claims_of(mint(audience=signing.SYNC_AUDIENCE, subject=None, anonymous=True, now=NOW)) == {
         "iss": ISSUER,
         "aud": "median:sync",
+        "sub": CALL,
         "anon": True,
         "iat": NOW - 5,
         "exp": NOW + 30,
