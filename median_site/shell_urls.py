@@ -1,0 +1,12 @@
+"""Paths of the installation itself; see median_site.shell."""
+
+from django.urls import path
+
+from median_site import shell
+
+urlpatterns = [
+    path("healthz", shell.healthz, name="healthz"),
+    path("robots.txt", shell.robots, name="robots"),
+    path("me.css", shell.me, name="me_css"),
+    path("w/<slug:slug>/.well-known/jwks.json", shell.jwks, name="jwks"),
+]

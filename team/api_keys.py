@@ -1,0 +1,61 @@
+"""API keys of a company's programs: made, and recognised on a request. Only a hash of a key is kept."""
+
+import hashlib
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Final
+
+from django.db.models import Q
+from django.http import HttpRequest
+
+from median_site.lib import clock, ids
+from median_site.lib.errors import DomainError
+from team.models import ApiKey, Workspace
+
+SCOPES: Final = ("read", "decide", "run", "manage", "sessions")
+PREFIX_LENGTH: Final = 12
+# `last_used_at` is for people: written at most this often, so that reading through the API does not write all the time.
+USED_EVERY: Final = timedelta(minutes=1)
+
+
+class Unauthorized(DomainError):
+    code = "unauthorized"
+    message = 'Send an API key of this installation: "Authorization: Bearer mdn_…".'
+    status = 401
+
+
+class MissingScope(DomainError):
+    code = "missing_scope"
+    status = 403
+
+
+def create(workspace: Workspace, *, name: str, scopes: Iterable[str]) -> tuple[ApiKey, str]:
+    """A new key: its row, and the key itself, which cannot be seen again. Raises ValueError for an unknown scope."""
+    wanted = sorted(set(scopes), key=SCOPES.index)
+    plain = ids.api_key()
+    row = ApiKey.objects.create(
+        workspace=workspace, name=name, prefix=plain[:PREFIX_LENGTH], digest=_digest(plain), scopes=wanted
+    )
+    return row, plain
+
+
+def authenticate(request: HttpRequest, scope: str) -> ApiKey:
+    """The key that the request carries, with its workspace. Raises Unauthorized, or MissingScope when it may not do this."""
+    scheme, _, plain = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() != "bearer":
+        raise Unauthorized
+    rows = ApiKey.objects.select_related("workspace").filter(digest=_digest(plain.strip()), revoked_at=None)
+    row = rows.first()
+    if row is None:
+        raise Unauthorized("This API key is not known here, or it was revoked.")
+    if scope not in row.scopes:
+        raise MissingScope(f'This API key lacks the scope "{scope}".')
+    now = clock.now()
+    stale = Q(last_used_at=None) | Q(last_used_at__lt=now - USED_EVERY)
+    ApiKey.objects.filter(stale, pk=row.pk).update(last_used_at=now)
+    return row
+
+
+def _digest(plain: str) -> str:
+    """A plain hash is enough: a key is 200 random bits, not a password."""
+    return hashlib.sha256(plain.encode()).hexdigest()

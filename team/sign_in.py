@@ -1,0 +1,22 @@
+"""How people sign in: django-allauth, narrowed. Accounts come from invitations; throttling is allauth's."""
+
+from typing import ClassVar
+
+from allauth.account.adapter import DefaultAccountAdapter
+from django.http import HttpRequest
+
+
+class AccountAdapter(DefaultAccountAdapter):
+    """Says what is wrong in one sentence each, and never which of email and password was the wrong one."""
+
+    error_messages: ClassVar[dict[str, str]] = DefaultAccountAdapter.error_messages | {
+        "email_password_mismatch": "Email and password do not match. Check both and try again.",
+        "too_many_login_attempts": "Too many tries with this address. Wait five minutes and try again.",
+        "incorrect_password": "That is not your password.",
+        "enter_current_password": "That is not your password.",
+        "invalid_password_reset": "This link no longer works. Ask for a new one.",
+        "rate_limited": "Too many tries. Wait a minute and try again.",
+    }
+
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        return False
