@@ -1,0 +1,13 @@
+"""Language models, all behind one Protocol. Nothing else of the installation sends a request to a model."""
+
+from agent.models.base import Model
+from agent.models.demo import DemoModel
+from agent.models.openai import OpenAIModel
+
+
+def from_settings(url: str, *, key: str, name: str) -> Model:
+    """The model that an installation's settings name; the demo model when `url` is empty.
+
+    Raises ValueError, without the key in it, for settings that could never work.
+    """
+    return OpenAIModel(url, key=key, name=name) if url else DemoModel()

@@ -1,0 +1,257 @@
+"""The demo model: deterministic, without a key or a network, good for the support chat of a small shop.
+
+It decides from the messages and the tools alone; its words for tools stand in `demo_intents`.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from agent.models import demo_phrases as phrases
+from agent.models.base import Answer, Json, Message, ToolCall, ToolSpec
+from agent.models.demo_intents import (
+    ACTIONS,
+    EVERY_INTENT,
+    LOOK_UPS,
+    ORDER_STATUS,
+    PROBLEM,
+    QUESTIONS,
+    REFUND_OFFER,
+    REFUND_ORDER,
+    WHICH_ORDER,
+    Inputs,
+    Intent,
+    amount_of,
+)
+from agent.models.demo_reading import Reading, kind_of, orders_in, read
+
+ANYTHING_ELSE = "Is there anything else I can do?"
+LEFT_ALONE = "All right, I'll leave it as it is. " + ANYTHING_ELSE
+SORRY = "I'm sorry about that{name}. "
+NO_TOOL_FOR_PROBLEM = "A teammate will step in here and put it right."
+
+# Talk that needs no tool: the first row whose words the customer used, when no tool is meant.
+HUMAN = re.compile(r"\b(?:human|teammate|representative|real person|(?:talk|speak) (?:to|with) (?:a|some)\w*)\b", re.I)
+REPLACEMENT = re.compile(r"\breplace\w*\b|\bnew one\b", re.I)
+SMALL_TALK = (
+    (REPLACEMENT, "I can't send a replacement myself{name}. A teammate will step in here to arrange it."),
+    (
+        re.compile(r"\b(?:any|some) news\b|\bany update|\bheard back\b|\bstill waiting\b", re.I),
+        "I have no new answer yet{name}. As soon as there is one, you'll get it here.",
+    ),
+    (re.compile(r"\b(?:thanks|thank you|cheers)\b", re.I), "You're welcome{name}. " + ANYTHING_ELSE),
+    (re.compile(r"^\W*(?:no|nope|that's all)\b", re.I), "All right{name}. Write here whenever you need something."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call that is to go out."""
+
+    tool: str
+    inputs: Inputs
+
+
+Move = str | tuple[Call, ...]
+
+
+class DemoModel:
+    """See the module. Calls at most once a tool and input for each message of the customer."""
+
+    name = "Demo model"
+    is_demo = True
+
+    async def complete(self, messages: Sequence[Message], *, tools: Sequence[ToolSpec], deadline_s: float) -> Answer:
+        """Answer at once; never raises."""
+        move = decide(read(messages, questions=QUESTIONS), tools={tool.name: tool for tool in tools})
+        if isinstance(move, str):
+            return Answer(move, (), "stop", self.name, None, None)
+        made = sum(len(message.tool_calls) for message in messages)
+        calls = tuple(
+            ToolCall(id=f"demo{made + place}", name=call.tool, arguments=json.dumps(call.inputs, ensure_ascii=False))
+            for place, call in enumerate(move)
+        )
+        return Answer("", calls, "tool_calls", self.name, None, None)
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+def decide(reading: Reading, *, tools: Mapping[str, ToolSpec]) -> Move:
+    """The next text or calls: how requests ended, then an answer to what the customer wrote."""
+    told = [_ending(outcome, reading=reading, tools=tools) for outcome in reading.outcomes]
+    if told and not reading.fresh:
+        return "\n\n".join(told)
+    move = _respond(reading, tools=tools)
+    return "\n\n".join([*told, move]) if isinstance(move, str) else move
+
+
+def _respond(reading: Reading, *, tools: Mapping[str, ToolSpec]) -> Move:
+    if HUMAN.search(reading.text):
+        return phrases.phrase("Of course{name}. A teammate will step in here.", what="", name=reading.first_name)
+    asked = _asked_about(reading, tools=tools)
+    if asked and reading.said_yes:
+        return _pursue(asked, reading, tools=tools)
+    for text in (reading.text, "\n".join(reading.matter)):
+        move = _match(text, reading, tools=tools)
+        if move is not None:
+            return move
+    if asked:
+        return LEFT_ALONE if reading.said_no else _pursue(asked, reading, tools=tools)
+    return _small_talk(reading, tools=tools)
+
+
+def _asked_about(reading: Reading, *, tools: Mapping[str, ToolSpec]) -> Intent | None:
+    """The action that the last reply asked a yes or no about; the refund, when it was offered."""
+    if REFUND_OFFER in reading.last_reply:
+        return _refund(reading, tools=tools)
+    return next(
+        (intent for intent in ACTIONS if intent.spec_in(tools) and intent.question_start in reading.last_reply),
+        None,
+    )
+
+
+def _refund(reading: Reading, *, tools: Mapping[str, ToolSpec]) -> Intent | None:
+    refunds = (intent for intent in ACTIONS if intent.what == REFUND_ORDER.what)
+    return next((intent for intent in refunds if intent.spec_in(tools) and intent.applies(reading)), None)
+
+
+def _match(text: str, reading: Reading, *, tools: Mapping[str, ToolSpec]) -> Move | None:
+    """What a text asks for: an action, help with a broken order, or look-ups; None when it names nothing of these."""
+    for intent in ACTIONS:
+        if intent.spec_in(tools) and intent.applies(reading) and intent.spoken_of(text):
+            return _pursue(intent, reading, tools=tools)
+    if PROBLEM.search(text) and not REPLACEMENT.search(reading.text):
+        return _help_with_problem(reading, tools=tools)
+    wanted = [intent for intent in LOOK_UPS if intent.spec_in(tools) and intent.spoken_of(text)]
+    return _look_up(wanted, reading, text=text, tools=tools) if wanted else None
+
+
+def _pursue(intent: Intent, reading: Reading, *, tools: Mapping[str, ToolSpec]) -> Move:
+    """Take an action as far as it can go now: look the order up, ask what is missing, ask for a yes, call, tell."""
+    spec = intent.spec_in(tools)
+    if spec is None:
+        return _small_talk(reading, tools=tools)
+    inputs = intent.inputs(reading, spec)
+    if "orderNumber" in inputs and (first := _order_first(reading, tools=tools)) is not None:
+        return first
+    missing = next((question for key, question in intent.missing.items() if key not in inputs), None)
+    if missing:
+        return missing
+    question = intent.question_for(inputs, amount=amount_of(reading))
+    agreed = reading.said_yes and question in reading.last_reply
+    if intent.asks_first and not agreed:
+        return question
+    step = reading.result_of(intent.tool, inputs)
+    if step is None:
+        return (Call(intent.tool, inputs),)
+    return _tell(intent, step.result, inputs=step.arguments, reading=reading, tools=tools)
+
+
+def _order_first(reading: Reading, *, tools: Mapping[str, ToolSpec]) -> Move | None:
+    """The look-up of the current order, when it has not been seen yet, or why it cannot be seen; None: go on."""
+    number = reading.order
+    if number is None or ORDER_STATUS.spec_in(tools) is None:
+        return None
+    inputs: Inputs = {"orderNumber": number}
+    step = reading.result_of(ORDER_STATUS.tool, inputs)
+    if step is not None:
+        is_known = kind_of(step.result) == "data"
+        return None if is_known else _tell(ORDER_STATUS, step.result, inputs=inputs, reading=reading, tools=tools)
+    is_seen = any((past.tool, past.arguments) == (ORDER_STATUS.tool, inputs) for past in reading.past)
+    is_told = any(number in orders_in(reply) for reply in reading.replies)
+    return None if is_seen or is_told else (Call(ORDER_STATUS.tool, inputs),)
+
+
+def _help_with_problem(reading: Reading, *, tools: Mapping[str, ToolSpec]) -> Move:
+    """Something is wrong with an order and no wish was named: offer the refund where there is one."""
+    sorry = phrases.phrase(SORRY, what="", name=reading.first_name)
+    if reading.order is None:
+        return sorry + WHICH_ORDER
+    first = _order_first(reading, tools=tools)
+    if first is not None:
+        return first
+    inputs: Inputs = {"orderNumber": reading.order}
+    step = reading.result_of(ORDER_STATUS.tool, inputs)
+    seen = _tell(ORDER_STATUS, step.result, inputs=inputs, reading=reading, tools=tools) + " " if step else ""
+    return sorry + seen + (REFUND_OFFER if _refund(reading, tools=tools) else NO_TOOL_FOR_PROBLEM)
+
+
+def _look_up(intents: Sequence[Intent], reading: Reading, *, text: str, tools: Mapping[str, ToolSpec]) -> Move:
+    """Every look-up that a text asks for, in one step; then what they brought."""
+    wanted: list[tuple[Intent, Inputs]] = []
+    for intent in intents:
+        if intent is not ORDER_STATUS:
+            wanted.append((intent, {}))
+            continue
+        numbers = orders_in(text) or ([reading.order] if reading.order else [])
+        if not numbers:
+            return WHICH_ORDER
+        wanted += [(intent, {"orderNumber": number}) for number in dict.fromkeys(numbers)]
+    steps = [(intent, inputs, reading.result_of(intent.tool, inputs)) for intent, inputs in wanted]
+    if calls := tuple(Call(intent.tool, inputs) for intent, inputs, step in steps if step is None):
+        return calls
+    told = [
+        _tell(intent, step.result, inputs=inputs, reading=reading, tools=tools)
+        for intent, inputs, step in steps
+        if step is not None
+    ]
+    return " ".join(dict.fromkeys(told))  # the same refusal twice is told once
+
+
+def _tell(intent: Intent, result: Json, *, inputs: Inputs, reading: Reading, tools: Mapping[str, ToolSpec]) -> str:
+    """A tool's result in words."""
+    kind, name = kind_of(result), reading.first_name
+    fields = result if isinstance(result, dict) else {}
+    if kind == "refused":
+        return _refused(fields, inputs=inputs, reading=reading, tools=tools)
+    if kind == "error":
+        template = phrases.NOT_READ if intent in LOOK_UPS else phrases.NOT_DONE
+        return phrases.phrase(template, what=intent.what, name=name)
+    if kind != "data":
+        return phrases.phrase(phrases.STANDINGS[kind], what=intent.what, name=name)
+    return intent.done(phrases.Done(inputs=inputs, result=fields, name=name))
+
+
+def _refused(said: Mapping[str, Json], *, inputs: Inputs, reading: Reading, tools: Mapping[str, ToolSpec]) -> str:
+    text = phrases.refusal(said, name=reading.first_name)
+    if said.get("reason") == "over_limit" and REFUND_ORDER.spec_in(tools):
+        return f"{text} {REFUND_ORDER.question_for(inputs)}"
+    return text
+
+
+def _ending(outcome: Mapping[str, Json], *, reading: Reading, tools: Mapping[str, ToolSpec]) -> str:
+    """How a request that waited ended."""
+    name, status, result, said = (
+        reading.first_name,
+        outcome.get("status"),
+        outcome.get("result"),
+        outcome.get("refusal"),
+    )
+    given = outcome.get("input")
+    inputs = given if isinstance(given, dict) else {}
+    intent = next((row for row in EVERY_INTENT if row.tool == outcome.get("tool")), None)
+    if isinstance(said, dict):
+        return _refused(said, inputs=inputs, reading=reading, tools=tools)
+    if status == "completed" and intent is None:
+        return phrases.anything(result, label=str(outcome.get("label") or "Your request"), name=name)
+    if status == "completed" and intent is not None:
+        return _tell(intent, result, inputs=inputs, reading=reading, tools=tools)
+    template = phrases.ENDINGS.get(status, phrases.NEUTRAL) if isinstance(status, str) else phrases.NEUTRAL
+    text = phrases.phrase(template, what=intent.what if intent else "request", name=name)
+    if status == "expired" and intent is not None and intent.question and intent.spec_in(tools):
+        return f"{text} {intent.question_for(inputs)}"
+    return text
+
+
+def _small_talk(reading: Reading, *, tools: Mapping[str, ToolSpec]) -> str:
+    for words, template in SMALL_TALK:
+        if words.search(reading.text):
+            return phrases.phrase(template, what="", name=reading.first_name)
+    abilities = list(dict.fromkeys(intent.ability for intent in EVERY_INTENT if intent.spec_in(tools)))
+    can = " and ".join([", ".join(abilities[:-1]), abilities[-1]] if len(abilities) > 1 else abilities)
+    hello = f"Hi {reading.first_name}" if reading.first_name else "Hi"
+    who = f"I'm {reading.own_name}, answering with the demo model" if reading.own_name else "I'm the demo model"
+    help_offered = f"I can {can}." if can else "I have no tools to look things up with."
+    return f"{hello}, {who}. {help_offered} For anything else, a teammate can step in."

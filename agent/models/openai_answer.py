@@ -1,0 +1,110 @@
+"""Reads the body of a chat completions answer, however oddly it is made. Pure; every fault is a ModelError."""
+
+import json
+from typing import Literal, NoReturn
+
+from agent.models.base import Answer, ModelError, ToolCall
+
+MAX_DETAIL = 200
+FINISHES: dict[str, Literal["stop", "tool_calls", "length"]] = {
+    "stop": "stop",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "length": "length",
+    "max_tokens": "length",
+}
+
+
+def parse_answer(content: bytes, *, asked: str, secret: str) -> Answer:
+    """The answer in a 2xx body; `asked` stands in when the API does not name its model. Raises ModelError."""
+    try:
+        return _answer(json.loads(content), asked=asked, secret=secret)
+    except (ValueError, RecursionError):
+        _broken("it is not sound JSON")
+
+
+def explanation(body: object, *, secret: str) -> str:
+    """The API's own words about a failure, at most 200 characters on one line; "" when it gave none.
+
+    Some APIs quote a key they do not like, so `secret` is masked in them.
+    """
+    error = body.get("error") if isinstance(body, dict) else None
+    words = error.get("message") if isinstance(error, dict) else error
+    if not isinstance(words, str):
+        return ""
+    masked = words.replace(secret, "[key]") if secret else words
+    return " ".join(masked.split())[:MAX_DETAIL].rstrip(".")
+
+
+def _answer(body: object, *, asked: str, secret: str) -> Answer:
+    if not isinstance(body, dict):
+        _broken("it is not a JSON object")
+    choices = body.get("choices")
+    if not isinstance(choices, list) or not choices:
+        # Gateways report failures of the provider behind them with status 200.
+        _broken(explanation(body, secret=secret) or "it holds no choices")
+    choice = choices[0]
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(message, dict):
+        _broken("its first choice holds no message")
+    calls = _calls(message.get("tool_calls"))
+    model = body.get("model")
+    usage = body.get("usage")
+    counts = usage if isinstance(usage, dict) else {}
+    return Answer(
+        text=_text(message),
+        tool_calls=calls,
+        finish=_finish(choice.get("finish_reason"), has_calls=bool(calls)),
+        model=model if isinstance(model, str) and model else asked,
+        input_tokens=_count(counts.get("prompt_tokens")),
+        output_tokens=_count(counts.get("completion_tokens")),
+    )
+
+
+def _broken(detail: str) -> NoReturn:
+    raise ModelError("bad_answer", f"The model's answer could not be read: {detail}.", retryable=True) from None
+
+
+def _text(message: dict[str, object]) -> str:
+    """Content as text: a string, null, or a list of parts, of which only those with text count."""
+    content = message.get("content")
+    if content is None:
+        refusal = message.get("refusal")
+        return refusal if isinstance(refusal, str) else ""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        _broken("its content is neither text nor a list of parts")
+    texts = [part.get("text") if isinstance(part, dict) else part for part in content]
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _calls(listed: object) -> tuple[ToolCall, ...]:
+    if listed is None:
+        return ()
+    if not isinstance(listed, list):
+        _broken("its tool calls are not a list")
+    return tuple(_call(entry) for entry in listed)
+
+
+def _call(entry: object) -> ToolCall:
+    function = entry.get("function") if isinstance(entry, dict) else None
+    name = function.get("name") if isinstance(function, dict) else None
+    if not isinstance(entry, dict) or not isinstance(function, dict) or not isinstance(name, str):
+        _broken("one of its tool calls names no function")
+    own_id = entry.get("id")
+    arguments = function.get("arguments")
+    if arguments is not None and not isinstance(arguments, str):
+        arguments = json.dumps(arguments, ensure_ascii=False)
+    return ToolCall(id=own_id if isinstance(own_id, str) else "", name=name, arguments=arguments)
+
+
+def _finish(reason: object, *, has_calls: bool) -> Literal["stop", "tool_calls", "length", "other"]:
+    finish = FINISHES.get(reason) if isinstance(reason, str) else None
+    if has_calls and (finish == "stop" or reason is None):
+        return "tool_calls"  # several servers give no reason, or "stop", with calls
+    return finish or "other"
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,404 @@
+"""The OpenAI-compatible model over real sockets: what it sends, what it reads, and how it fails."""
+
+import asyncio
+import gzip
+import json
+import logging
+import socket
+import traceback
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+import pytest_asyncio
+
+from agent.models import from_settings
+from agent.models.base import Answer, Message, ModelError, Picture, ToolCall, ToolSpec
+from agent.models.demo import DemoModel
+from agent.models.openai import MAX_ANSWER_BYTES, OpenAIModel, completions_url
+from tests.model_server import ModelServer, Reply, calls, message, model_server, says
+
+KEY = "sk-test-3f9a"
+HELLO = [Message("system", "Be kind."), Message("user", "Hello")]
+ORDER_STATUS = ToolSpec(
+    "orderStatus",
+    "Look up an order.",
+    {"type": "object", "properties": {"orderNumber": {"type": "string"}}, "required": ["orderNumber"]},
+)
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with model_server() as running:
+        yield running
+
+
+@pytest_asyncio.fixture
+async def model(server: ModelServer) -> AsyncIterator[OpenAIModel]:
+    model = OpenAIModel(server.url, key=KEY, name="test-model")
+    yield model
+    await model.aclose()
+
+
+async def ask(model: OpenAIModel, messages: list[Message] = HELLO, *, deadline_s: float = 10) -> Answer:
+    return await model.complete(messages, tools=[ORDER_STATUS], deadline_s=deadline_s)
+
+
+async def failure(model: OpenAIModel, *, deadline_s: float = 10) -> tuple[str, str, bool]:
+    with pytest.raises(ModelError) as caught:
+        await ask(model, deadline_s=deadline_s)
+    assert str(caught.value) == caught.value.message
+    return caught.value.code, caught.value.message, caught.value.retryable
+
+
+async def test_it_asks_and_reads_an_answer(server: ModelServer, model: OpenAIModel) -> None:
+    server.script([says("Hello, Ana.")])
+    assert await ask(model) == Answer("Hello, Ana.", (), "stop", "test-model-2025", 21, 7)
+    [request] = server.requests
+    assert request.path == "/v1/chat/completions"
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert request.body == {
+        "model": "test-model",
+        "stream": False,
+        "messages": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hello"}],
+        "tools": [
+            {
+                "type": "function",
+                "function": {
+                    "name": "orderStatus",
+                    "description": "Look up an order.",
+                    "parameters": ORDER_STATUS.input_schema,
+                },
+            }
+        ],
+    }
+
+
+async def test_without_key_and_tools_neither_is_sent(server: ModelServer) -> None:
+    server.script([says("Hello.")])
+    model = OpenAIModel(server.url, key="", name="local")
+    await model.complete(HELLO, tools=[], deadline_s=10)
+    await model.aclose()
+    assert "authorization" not in server.requests[0].headers
+    assert "tools" not in server.requests[0].body
+
+
+async def test_pictures_travel_as_data_urls(server: ModelServer, model: OpenAIModel) -> None:
+    server.script([says("I see."), says("I see.")])
+    picture = Picture("image/png", b"\x89PNG")
+    await ask(model, [Message("user", "Look", pictures=(picture,))])
+    await ask(model, [Message("user", "", pictures=(picture,))])
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}}
+    assert [request.messages[0]["content"] for request in server.requests] == [
+        [{"type": "text", "text": "Look"}, image],
+        [image],
+    ]
+
+
+async def test_calls_and_results_travel_in_pairs_by_position(server: ModelServer, model: OpenAIModel) -> None:
+    """Ids that a model left out or repeated would be refused by most providers, so they are made new."""
+    first = ToolCall("call_1", "orderStatus", '{"orderNumber":"ORD-1"}')
+    second = ToolCall("call_1", "orderStatus", '{"orderNumber":"ORD-2"}')
+    broken = ToolCall("", "orderStatus", '{"orderNumber":"ORD-')
+    empty = ToolCall("", "subscription", None)
+    server.script([says("Done.")])
+    await ask(
+        model,
+        [
+            Message("assistant", "", tool_calls=(first, second)),
+            Message("tool", "one", tool_call_id="call_1"),
+            Message("tool", "two", tool_call_id="call_1"),
+            Message("assistant", "And now", tool_calls=(broken, empty)),
+            Message("tool", "three", tool_call_id=""),
+            Message("tool", "four"),
+        ],
+    )
+
+    def call(wire_id: str, name: str, arguments: str) -> object:
+        return {"id": wire_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+    assert server.requests[0].messages == [
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                call("call00000", "orderStatus", '{"orderNumber":"ORD-1"}'),
+                call("call00001", "orderStatus", '{"orderNumber":"ORD-2"}'),
+            ],
+        },
+        {"role": "tool", "content": "one", "tool_call_id": "call00000"},
+        {"role": "tool", "content": "two", "tool_call_id": "call00001"},
+        {
+            "role": "assistant",
+            "content": "And now",
+            "tool_calls": [call("call00002", "orderStatus", "{}"), call("call00003", "subscription", "{}")],
+        },
+        {"role": "tool", "content": "three", "tool_call_id": "call00002"},
+        {"role": "tool", "content": "four", "tool_call_id": "call00003"},
+    ]
+
+
+async def test_a_lone_surrogate_in_a_text_does_not_stop_the_request(server: ModelServer, model: OpenAIModel) -> None:
+    server.script([says("Hello.")])
+    await ask(model, [Message("user", "caf\u00e9 \ud83d")])
+    assert server.requests[0].messages == [{"role": "user", "content": "caf\u00e9 ?"}]
+
+
+async def test_parallel_calls_keep_their_order_and_their_repeated_ids(server: ModelServer, model: OpenAIModel) -> None:
+    function = {"name": "orderStatus", "arguments": '{"orderNumber":"ORD-1"}'}
+    listed = [
+        {"id": "call_1", "type": "function", "function": function},
+        {"id": "call_1", "type": "function", "function": {"name": "subscription", "arguments": ""}},
+        {"type": "function", "function": {"name": "orderStatus", "arguments": {"orderNumber": "007", "café": 7}}},
+        {"id": None, "function": {"name": "usageThisMonth"}},
+        {"id": "x", "function": {"name": "usageThisMonth", "arguments": ["a"]}},
+    ]
+    server.script([message(None, finish="tool_calls", tool_calls=listed)])
+    answer = await ask(model)
+    assert answer.text == ""
+    assert answer.tool_calls == (
+        ToolCall("call_1", "orderStatus", '{"orderNumber":"ORD-1"}'),
+        ToolCall("call_1", "subscription", ""),
+        ToolCall("", "orderStatus", '{"orderNumber": "007", "café": 7}'),
+        ToolCall("", "usageThisMonth", None),
+        ToolCall("x", "usageThisMonth", '["a"]'),
+    )
+
+
+@pytest.mark.parametrize("raw", ['{"{"orderNumber":"ORD-1"}', "", "null", '{"a":1,}', '{"reason":"too_exp'])
+async def test_arguments_stay_as_the_model_wrote_them(server: ModelServer, model: OpenAIModel, raw: str) -> None:
+    server.script([calls(("orderStatus", raw))])
+    assert (await ask(model)).tool_calls == (ToolCall("call_1", "orderStatus", raw),)
+
+
+@pytest.mark.parametrize(
+    ("content", "more", "text"),
+    [
+        (None, {}, ""),
+        (None, {"refusal": "I can't help with that."}, "I can't help with that."),
+        ("", {"tool_calls": None}, ""),
+        ("Hi", {"tool_calls": []}, "Hi"),
+        ([{"type": "text", "text": "Hello, "}, {"type": "thinking", "thinking": "hm"}, "Ana"], {}, "Hello, Ana"),
+        ([], {}, ""),
+    ],
+)
+async def test_content_of_every_shape_is_read(
+    server: ModelServer, model: OpenAIModel, content: object, more: dict[str, object], text: str
+) -> None:
+    server.script([message(content, **more)])
+    answer = await ask(model)
+    assert (answer.text, answer.tool_calls) == (text, ())
+
+
+@pytest.mark.parametrize(
+    ("reason", "alone", "with_calls"),
+    [
+        ("stop", "stop", "tool_calls"),
+        ("tool_calls", "tool_calls", "tool_calls"),
+        ("function_call", "tool_calls", "tool_calls"),
+        ("length", "length", "length"),
+        ("max_tokens", "length", "length"),
+        ("content_filter", "other", "other"),
+        ("banana", "other", "other"),
+        (None, "other", "tool_calls"),
+    ],
+)
+async def test_finish_reasons(
+    server: ModelServer, model: OpenAIModel, reason: str | None, alone: str, with_calls: str
+) -> None:
+    called = [{"id": "1", "function": {"name": "orderStatus", "arguments": "{}"}}]
+    server.script([message("Hi", finish=reason), message(None, finish=reason, tool_calls=called)])
+    assert [(await ask(model)).finish, (await ask(model)).finish] == [alone, with_calls]
+
+
+async def test_an_answer_without_model_and_usage(server: ModelServer, model: OpenAIModel) -> None:
+    bare = {"choices": [{"message": {"content": "Hi"}}], "usage": {"prompt_tokens": "many", "completion_tokens": True}}
+    server.script([Reply(json.dumps(bare).encode()), Reply(json.dumps({**bare, "usage": None, "model": 7}).encode())])
+    for _ in range(2):
+        assert await ask(model) == Answer("Hi", (), "other", "test-model", None, None)
+
+
+@pytest.mark.parametrize(
+    ("body", "detail"),
+    [
+        (b"", "it is not sound JSON"),
+        (b"<html><h1>502 Bad Gateway</h1></html>", "it is not sound JSON"),
+        (b'data: {"choices": []}\n\n', "it is not sound JSON"),
+        (b'{"choices": [', "it is not sound JSON"),
+        (b"\xff\xfe\x00", "it is not sound JSON"),
+        (b"[" * 100_000, "it is not sound JSON"),
+        (b"1" * 5_000, "it is not sound JSON"),
+        (b"null", "it is not a JSON object"),
+        (b"[]", "it is not a JSON object"),
+        (b"{}", "it holds no choices"),
+        (b'{"choices": []}', "it holds no choices"),
+        (b'{"choices": {"0": {}}}', "it holds no choices"),
+        (b'{"error": {"message": "Provider\\n overloaded."}}', "Provider overloaded"),
+        (b'{"error": "No such model"}', "No such model"),
+        (b'{"choices": [null]}', "its first choice holds no message"),
+        (b'{"choices": [{"delta": {}}]}', "its first choice holds no message"),
+        (b'{"choices": [{"message": "Hi"}]}', "its first choice holds no message"),
+        (b'{"choices": [{"message": {"content": 7}}]}', "its content is neither text nor a list of parts"),
+        (b'{"choices": [{"message": {"tool_calls": {}}}]}', "its tool calls are not a list"),
+        (b'{"choices": [{"message": {"tool_calls": [7]}}]}', "one of its tool calls names no function"),
+        (b'{"choices": [{"message": {"tool_calls": [{"function": {}}]}}]}', "one of its tool calls names no function"),
+        (
+            b'{"choices": [{"message": {"tool_calls": [{"function": {"name": null}}]}}]}',
+            "one of its tool calls names no function",
+        ),
+    ],
+)
+async def test_a_broken_answer_is_a_bad_answer(
+    server: ModelServer, model: OpenAIModel, body: bytes, detail: str
+) -> None:
+    server.script([Reply(body)])
+    assert await failure(model) == ("bad_answer", f"The model's answer could not be read: {detail}.", True)
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "retryable"),
+    [
+        (302, "bad_status", False),
+        (400, "bad_status", False),
+        (401, "refused", False),
+        (403, "refused", False),
+        (404, "bad_status", False),
+        (408, "bad_status", True),
+        (429, "bad_status", True),
+        (500, "bad_status", True),
+        (503, "bad_status", True),
+    ],
+)
+async def test_a_bad_status(server: ModelServer, model: OpenAIModel, status: int, code: str, retryable: bool) -> None:
+    told = Reply(b'{"error": {"message": "Not now."}}', status=status, headers={"location": server.url})
+    server.script([told, Reply(b"<html>", status=status)])
+    assert await failure(model) == (code, f"The model's API answered {status}: Not now.", retryable)
+    assert await failure(model) == (code, f"The model's API answered {status}.", retryable)
+    assert len(server.requests) == 2
+
+
+async def test_the_key_is_in_no_error_and_no_log(
+    server: ModelServer, model: OpenAIModel, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    quoted = json.dumps({"error": {"message": "x" * 195 + " " + KEY}}).encode()
+    server.script([Reply(quoted, status=401), Reply(quoted), Reply(cut=-1)])
+    for code in ("refused", "bad_answer", "unreachable"):
+        with pytest.raises(ModelError) as caught:
+            await ask(model)
+        assert caught.value.code == code
+        assert "sk-" not in "".join(traceback.format_exception(caught.value))
+    assert "sk-" not in caplog.text
+    assert "sk-" not in repr(model)
+
+
+async def test_a_short_key_leaves_answers_alone(server: ModelServer) -> None:
+    server.script([says("next")])
+    model = OpenAIModel(server.url, key="x\n", name="local")
+    assert (await ask(model)).text == "next"
+    await model.aclose()
+
+
+async def test_too_much_to_read_stops_the_reading(server: ModelServer, model: OpenAIModel) -> None:
+    padded = says("Hello.").body.ljust(MAX_ANSWER_BYTES)
+    server.script([Reply(padded), Reply(padded + b" "), says("Still here.")])
+    assert (await ask(model)).text == "Hello."
+    assert await failure(model) == ("too_large", "The model answered with too much to read.", False)
+    assert (await ask(model)).text == "Still here."
+
+
+async def test_a_compressed_answer_is_not_unpacked(server: ModelServer, model: OpenAIModel) -> None:
+    server.script([Reply(gzip.compress(says("Hi").body), headers={"content-encoding": "gzip"})])
+    assert await failure(model) == ("bad_answer", "The model's API compressed its answer unasked.", True)
+    assert server.requests[0].headers["accept-encoding"] == "identity"
+
+
+@pytest.mark.parametrize("late", [Reply(delay_s=30), Reply(b" " * 1_000, drip_s=0.05)], ids=["silent", "dripping"])
+async def test_one_deadline_stands_for_the_whole_answer(server: ModelServer, model: OpenAIModel, late: Reply) -> None:
+    server.script([late, says("Back.")])
+    async with asyncio.timeout(5):
+        assert await failure(model, deadline_s=0.3) == (
+            "timeout",
+            "The model did not answer within 0.3 seconds.",
+            True,
+        )
+    assert (await ask(model)).text == "Back."
+
+
+async def test_half_an_answer_and_none(server: ModelServer, model: OpenAIModel) -> None:
+    server.script([Reply(says("Hello").body, cut=20), Reply(cut=-1), says("Back.")])
+    for _ in range(2):
+        assert await failure(model) == (
+            "unreachable",
+            "The model at 127.0.0.1 could not be reached (RemoteProtocolError).",
+            True,
+        )
+    assert (await ask(model)).text == "Back."
+
+
+async def test_nobody_listens() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        model = OpenAIModel(f"http://127.0.0.1:{unused.getsockname()[1]}", key="", name="local")
+        text = "The model at 127.0.0.1 could not be reached (ConnectError)."
+        assert await failure(model) == ("unreachable", text, True)
+        await model.aclose()
+
+
+async def test_no_proxy_of_the_environment_is_used(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    server.script([says("Direct.")])
+    model = OpenAIModel(server.url, key="", name="local")
+    assert (await ask(model)).text == "Direct."
+    await model.aclose()
+
+
+async def test_a_cancelled_turn_stays_cancelled(server: ModelServer, model: OpenAIModel) -> None:
+    server.script([Reply(delay_s=30)])
+    task = asyncio.create_task(ask(model))
+    await asyncio.to_thread(server.wait_for, 1)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+@pytest.mark.parametrize(
+    ("url", "full"),
+    [
+        ("https://api.example.com/v1", "https://api.example.com/v1/chat/completions"),
+        ("https://api.example.com/v1/ ", "https://api.example.com/v1/chat/completions"),
+        ("https://api.example.com/v1/chat/completions", "https://api.example.com/v1/chat/completions"),
+        ("https://api.example.com/v1/chat/completions/", "https://api.example.com/v1/chat/completions"),
+        ("http://localhost:11434", "http://localhost:11434/v1/chat/completions"),
+        ("https://example.com/v1beta/openai/", "https://example.com/v1beta/openai/chat/completions"),
+        ("https://example.com/openai?api-version=2", "https://example.com/openai/chat/completions?api-version=2"),
+    ],
+)
+def test_the_url_may_end_anywhere(url: str, full: str) -> None:
+    assert str(completions_url(url)) == full
+
+
+@pytest.mark.parametrize(
+    ("url", "key", "name"),
+    [
+        ("api.example.com/v1", "", "m"),
+        ("ftp://api.example.com", "", "m"),
+        ("https://", "", "m"),
+        ("https://sk-1@api.example.com", "", "m"),
+        ("http://[::1", "", "m"),
+        ("https://api.example.com", "sk-1\nx", "m"),
+        ("https://api.example.com", "sk-1é", "m"),
+        ("https://api.example.com", "sk-1", ""),
+    ],
+)
+def test_settings_that_cannot_work_are_refused_without_the_key(url: str, key: str, name: str) -> None:
+    with pytest.raises(ValueError, match="model") as caught:
+        from_settings(url, key=key, name=name)
+    assert "sk-" not in str(caught.value)
+
+
+async def test_settings_choose_the_model() -> None:
+    chosen = from_settings("http://localhost:11434", key="", name="llama")
+    assert (chosen.name, chosen.is_demo, isinstance(chosen, OpenAIModel)) == ("llama", False, True)
+    await chosen.aclose()
+    demo = from_settings("", key="", name="")
+    assert (demo.name, demo.is_demo, isinstance(demo, DemoModel)) == ("Demo model", True, True)
