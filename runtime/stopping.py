@@ -1,0 +1,37 @@
+"""Ctrl-C and its kin. A signal only sets a flag; the places that wait look at it.
+
+So no signal can fall between starting a process and remembering it, and none interrupts the tidying up.
+"""
+
+import select
+import signal
+import socket
+from types import FrameType
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Stopped(BaseException):
+    """The person, or the system, asked us to stop. Not an error: unwind and tidy up."""
+
+
+class StopFlag:
+    """Remembers the first stop signal of this process. One a process, made on its main thread."""
+
+    def __init__(self) -> None:
+        self.received: int | None = None
+        self._reader, self._writer = socket.socketpair()
+        self._writer.setblocking(False)
+        signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
+        for number in SIGNALS:
+            signal.signal(number, self._remember)
+
+    def _remember(self, number: int, _frame: FrameType | None) -> None:
+        self.received = self.received or number
+
+    def wait(self, seconds: float) -> None:
+        """Sleeps. Raises `Stopped` at once when a stop signal has come or comes meanwhile."""
+        if not self.received:
+            select.select([self._reader], [], [], seconds)
+        if self.received:
+            raise Stopped(self.received)
