@@ -1,11 +1,11 @@
-"""The Jinja2 environment of every page and fragment: what templates may call. Nothing here knows a request or a user."""
+"""The Jinja2 environment of every page and fragment: what templates may call. Nothing here knows who is asking."""
 
 import zlib
 from typing import Final
 
 from django.templatetags.static import static
 from django.urls import reverse
-from jinja2 import Environment, StrictUndefined
+from jinja2 import BaseLoader, Environment, StrictUndefined
 from markupsafe import Markup, escape
 
 from median_site.lib import text, times
@@ -15,9 +15,16 @@ ENVIRONMENT: Final = "median_site.lib.templating.environment"
 TONES: Final = 6
 
 
-def environment(**options: object) -> Environment:
-    """Django's Jinja2 backend calls this with its options."""
-    made = Environment(**(options | {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}))  # type: ignore[arg-type]  # Django's options are Jinja's
+def environment(*, loader: BaseLoader, auto_reload: bool, **_: object) -> Environment:
+    """Django's Jinja2 backend calls this with its options, of which these two are its own to decide."""
+    made = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=loader,
+        auto_reload=auto_reload,
+    )
     made.globals.update(static=static, url=url, icon=icon)
     made.filters.update(
         clock=times.clock,
