@@ -1,8 +1,14 @@
-"""Language models, all behind one Protocol. Nothing else of the installation sends a request to a model."""
+"""Language models, all behind one Protocol. Nothing else of the installation sends a request to a model.
+
+Django looks for an app's tables in its `models`, so this package also names the rows of agent.rows.
+"""
 
 from agent.models.base import Model
 from agent.models.demo import DemoModel
 from agent.models.openai import OpenAIModel
+from agent.rows import Step, Turn
+
+__all__ = ["DemoModel", "Model", "OpenAIModel", "Step", "Turn", "from_settings"]
 
 
 def from_settings(url: str, *, key: str, name: str) -> Model:

@@ -4,7 +4,6 @@ It decides from the messages and the tools alone; its words for tools stand in `
 """
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ from agent.models.demo_intents import (
     ACTIONS,
     EVERY_INTENT,
     LOOK_UPS,
+    OPEN_QUESTIONS,
     ORDER_STATUS,
     PROBLEM,
     QUESTIONS,
@@ -25,24 +25,10 @@ from agent.models.demo_intents import (
     amount_of,
 )
 from agent.models.demo_reading import Reading, kind_of, orders_in, read
+from agent.models.demo_talk import LEFT_ALONE, NO_REFUNDS, for_people, small_talk
 
-ANYTHING_ELSE = "Is there anything else I can do?"
-LEFT_ALONE = "All right, I'll leave it as it is. " + ANYTHING_ELSE
 SORRY = "I'm sorry about that{name}. "
 NO_TOOL_FOR_PROBLEM = "A teammate will step in here and put it right."
-
-# Talk that needs no tool: the first row whose words the customer used, when no tool is meant.
-HUMAN = re.compile(r"\b(?:human|teammate|representative|real person|(?:talk|speak) (?:to|with) (?:a|some)\w*)\b", re.I)
-REPLACEMENT = re.compile(r"\breplace\w*\b|\bnew one\b", re.I)
-SMALL_TALK = (
-    (REPLACEMENT, "I can't send a replacement myself{name}. A teammate will step in here to arrange it."),
-    (
-        re.compile(r"\b(?:any|some) news\b|\bany update|\bheard back\b|\bstill waiting\b", re.I),
-        "I have no new answer yet{name}. As soon as there is one, you'll get it here.",
-    ),
-    (re.compile(r"\b(?:thanks|thank you|cheers)\b", re.I), "You're welcome{name}. " + ANYTHING_ELSE),
-    (re.compile(r"^\W*(?:no|nope|that's all)\b", re.I), "All right{name}. Write here whenever you need something."),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +74,25 @@ def decide(reading: Reading, *, tools: Mapping[str, ToolSpec]) -> Move:
 
 
 def _respond(reading: Reading, *, tools: Mapping[str, ToolSpec]) -> Move:
-    if HUMAN.search(reading.text):
-        return phrases.phrase("Of course{name}. A teammate will step in here.", what="", name=reading.first_name)
+    if not REFUND_ORDER.spoken_of(reading.text) and (said := for_people(reading)):
+        return said
+    if any(question in reading.last_reply for question in OPEN_QUESTIONS):
+        # The answer to an open question means what was asked for before it.
+        return _match("\n".join(reading.matter), reading, tools=tools) or _talk(reading, tools=tools)
     asked = _asked_about(reading, tools=tools)
     if asked and reading.said_yes:
-        return _pursue(asked, reading, tools=tools)
-    for text in (reading.text, "\n".join(reading.matter)):
-        move = _match(text, reading, tools=tools)
-        if move is not None:
-            return move
-    if asked:
-        return LEFT_ALONE if reading.said_no else _pursue(asked, reading, tools=tools)
-    return _small_talk(reading, tools=tools)
+        needs_yes = asked.asks_first or asked.question_start in reading.last_reply
+        return _pursue(asked, reading, tools=tools, needs_yes=needs_yes)
+    move = _match(reading.text, reading, tools=tools)
+    if move is None and asked:
+        no = phrases.phrase(LEFT_ALONE, name=reading.first_name)
+        return no if reading.said_no else _pursue(asked, reading, tools=tools, needs_yes=True)
+    return move or _talk(reading, tools=tools)
+
+
+def _talk(reading: Reading, *, tools: Mapping[str, ToolSpec]) -> str:
+    abilities = dict.fromkeys(intent.ability for intent in EVERY_INTENT if intent.spec_in(tools))
+    return small_talk(reading, abilities=list(abilities))
 
 
 def _asked_about(reading: Reading, *, tools: Mapping[str, ToolSpec]) -> Intent | None:
@@ -121,18 +114,23 @@ def _match(text: str, reading: Reading, *, tools: Mapping[str, ToolSpec]) -> Mov
     """What a text asks for: an action, help with a broken order, or look-ups; None when it names nothing of these."""
     for intent in ACTIONS:
         if intent.spec_in(tools) and intent.applies(reading) and intent.spoken_of(text):
-            return _pursue(intent, reading, tools=tools)
-    if PROBLEM.search(text) and not REPLACEMENT.search(reading.text):
+            return _pursue(intent, reading, tools=tools, needs_yes=intent.asks_first)
+    if REFUND_ORDER.spoken_of(text):
+        return phrases.phrase(NO_REFUNDS, name=reading.first_name)
+    if PROBLEM.search(text):
         return _help_with_problem(reading, tools=tools)
     wanted = [intent for intent in LOOK_UPS if intent.spec_in(tools) and intent.spoken_of(text)]
     return _look_up(wanted, reading, text=text, tools=tools) if wanted else None
 
 
-def _pursue(intent: Intent, reading: Reading, *, tools: Mapping[str, ToolSpec]) -> Move:
-    """Take an action as far as it can go now: look the order up, ask what is missing, ask for a yes, call, tell."""
+def _pursue(intent: Intent, reading: Reading, *, tools: Mapping[str, ToolSpec], needs_yes: bool) -> Move:
+    """Take an action as far as it can go now: look the order up, ask what is missing, ask for a yes, call, tell.
+
+    A yes counts only for exactly the question that was asked: with another order named, it is asked anew.
+    """
     spec = intent.spec_in(tools)
     if spec is None:
-        return _small_talk(reading, tools=tools)
+        return _talk(reading, tools=tools)
     inputs = intent.inputs(reading, spec)
     if "orderNumber" in inputs and (first := _order_first(reading, tools=tools)) is not None:
         return first
@@ -140,8 +138,7 @@ def _pursue(intent: Intent, reading: Reading, *, tools: Mapping[str, ToolSpec]) 
     if missing:
         return missing
     question = intent.question_for(inputs, amount=amount_of(reading))
-    agreed = reading.said_yes and question in reading.last_reply
-    if intent.asks_first and not agreed:
+    if needs_yes and not (reading.said_yes and question in reading.last_reply):
         return question
     step = reading.result_of(intent.tool, inputs)
     if step is None:
@@ -159,14 +156,15 @@ def _order_first(reading: Reading, *, tools: Mapping[str, ToolSpec]) -> Move | N
     if step is not None:
         is_known = kind_of(step.result) == "data"
         return None if is_known else _tell(ORDER_STATUS, step.result, inputs=inputs, reading=reading, tools=tools)
-    is_seen = any((past.tool, past.arguments) == (ORDER_STATUS.tool, inputs) for past in reading.past)
+    looked_up = [past for past in reading.past if (past.tool, past.arguments) == (ORDER_STATUS.tool, inputs)]
+    is_seen = any(kind_of(past.result) == "data" for past in looked_up)
     is_told = any(number in orders_in(reply) for reply in reading.replies)
     return None if is_seen or is_told else (Call(ORDER_STATUS.tool, inputs),)
 
 
 def _help_with_problem(reading: Reading, *, tools: Mapping[str, ToolSpec]) -> Move:
     """Something is wrong with an order and no wish was named: offer the refund where there is one."""
-    sorry = phrases.phrase(SORRY, what="", name=reading.first_name)
+    sorry = phrases.phrase(SORRY, name=reading.first_name)
     if reading.order is None:
         return sorry + WHICH_ORDER
     first = _order_first(reading, tools=tools)
@@ -243,15 +241,3 @@ def _ending(outcome: Mapping[str, Json], *, reading: Reading, tools: Mapping[str
     if status == "expired" and intent is not None and intent.question and intent.spec_in(tools):
         return f"{text} {intent.question_for(inputs)}"
     return text
-
-
-def _small_talk(reading: Reading, *, tools: Mapping[str, ToolSpec]) -> str:
-    for words, template in SMALL_TALK:
-        if words.search(reading.text):
-            return phrases.phrase(template, what="", name=reading.first_name)
-    abilities = list(dict.fromkeys(intent.ability for intent in EVERY_INTENT if intent.spec_in(tools)))
-    can = " and ".join([", ".join(abilities[:-1]), abilities[-1]] if len(abilities) > 1 else abilities)
-    hello = f"Hi {reading.first_name}" if reading.first_name else "Hi"
-    who = f"I'm {reading.own_name}, answering with the demo model" if reading.own_name else "I'm the demo model"
-    help_offered = f"I can {can}." if can else "I have no tools to look things up with."
-    return f"{hello}, {who}. {help_offered} For anything else, a teammate can step in."

@@ -120,7 +120,7 @@ def _reason(reading: Reading) -> str | None:
     for text in reading.topic:
         if found := next((name for name, words in REASONS.items() if words.search(text)), None):
             return found
-    return "goodwill" if WHICH_REASON in reading.last_reply else None
+    return "goodwill" if WHICH_REASON in reading.last_reply and not reading.said_yes else None
 
 
 def _order_inputs(reading: Reading, spec: ToolSpec) -> Inputs:
@@ -190,14 +190,14 @@ LOOK_UPS = (
     ORDER_STATUS,
     Intent(
         tool="usageThisMonth",
-        ability="tell how much of your quota is used",
+        ability="check your usage",
         what="usage",
         wanted=_words(r"\b(?:usage|quota|overage)\b|\bhow many requests\b|\brequests? (?:left|used)\b"),
         done=phrases.usage,
     ),
     Intent(
         tool="subscription",
-        ability="look up your plan",
+        ability="check your plan",
         what="subscription",
         wanted=_words(r"\b(?:plan|subscription|seats?|renew\w*)\b"),
         done=phrases.subscription,
@@ -205,7 +205,7 @@ LOOK_UPS = (
 )
 REFUND_ORDER = Intent(
     tool="refundOrder",
-    ability="ask the team for a refund",
+    ability="ask for a refund",
     what="refund",
     wanted=REFUND,
     unwanted=NO_REFUND,
@@ -218,7 +218,7 @@ REFUND_ORDER = Intent(
 ACTIONS = (
     Intent(
         tool="refundSmallOrder",
-        ability="refund a small order",
+        ability="ask for a refund",
         what="refund",
         wanted=REFUND,
         unwanted=NO_REFUND,
@@ -233,7 +233,7 @@ ACTIONS = (
     REFUND_ORDER,
     Intent(
         tool="cancelSubscription",
-        ability="ask the team to cancel your subscription",
+        ability="cancel a subscription",
         what="cancellation",
         wanted=_words(r"\b(?:cancel|end|stop)\b[^.?!]*\b(?:subscription|plan|membership)\b"),
         unwanted=_words(r"\b(?:not|don't|never|without|how|can't)\b[^.,;?!]{0,30}\b(?:cancel|end|stop)"),
@@ -244,7 +244,7 @@ ACTIONS = (
     ),
     Intent(
         tool="extendTrial",
-        ability="ask the team to extend your trial",
+        ability="extend a trial",
         what="trial extension",
         wanted=_words(r"\b(?:extend|extension|longer|more)\b[^.?!]*\btrial\b|\btrial\b[^.?!]*\b(?:extend|longer|more)"),
         unwanted=_words(r"\bhow (?:many|much|long)\b"),
@@ -256,7 +256,7 @@ ACTIONS = (
     ),
     Intent(
         tool="sendPasswordReset",
-        ability="email you a password reset link",
+        ability="send a password reset link",
         what="password reset",
         wanted=_words(r"\bpassword\b|\blocked out\b"),
         question="Shall I email you a fresh password reset link? It replaces any earlier one.",
@@ -265,7 +265,7 @@ ACTIONS = (
     ),
     Intent(
         tool="resendInvoice",
-        ability="email an invoice again",
+        ability="resend an invoice",
         what="invoice",
         wanted=_words(r"\binvoice\b|\bINV-\d"),
         takes=("invoiceNumber",),
@@ -277,7 +277,7 @@ ACTIONS = (
     ),
     Intent(
         tool="flagForEngineering",
-        ability="report a bug to our engineers",
+        ability="report a bug",
         what="bug report",
         wanted=BUG,
         takes=("title", "detail", "severity"),
@@ -288,5 +288,5 @@ ACTIONS = (
     ),
 )
 EVERY_INTENT = LOOK_UPS + ACTIONS
-MISSING_QUESTIONS = (WHICH_ORDER, WHICH_REASON, WHICH_INVOICE, HOW_MANY_DAYS, REFUND_OFFER)
-QUESTIONS = MISSING_QUESTIONS + tuple(intent.question_start for intent in ACTIONS)
+OPEN_QUESTIONS = (WHICH_ORDER, WHICH_REASON, WHICH_INVOICE, HOW_MANY_DAYS)
+QUESTIONS = (*OPEN_QUESTIONS, REFUND_OFFER, *(intent.question_start for intent in ACTIONS))

@@ -43,7 +43,7 @@ class Done:
     name: str
 
 
-def phrase(template: str, *, what: str, name: str) -> str:
+def phrase(template: str, *, name: str, what: str = "") -> str:
     """A template with the customer's name, where it is known, and what it is about."""
     return template.format(what=what, name=f", {name}" if name else "")
 
@@ -52,7 +52,7 @@ def refusal(said: Mapping[str, Json], *, name: str) -> str:
     """A tool's no, in words for the customer."""
     reason, detail = said.get("reason"), said.get("detail")
     if isinstance(reason, str) and reason in REFUSALS:
-        return phrase(REFUSALS[reason], what="", name=name)
+        return phrase(REFUSALS[reason], name=name)
     why = detail if isinstance(detail, str) and detail else _words(str(reason or "the tool said no"))
     return f"I'm afraid that isn't possible. {why[:1].upper()}{_short(why)[1:].rstrip('.')}."
 
@@ -60,11 +60,13 @@ def refusal(said: Mapping[str, Json], *, name: str) -> str:
 def order(done: Done) -> str:
     status, carrier, eta, link = (_field(done.result, key) for key in ("status", "carrier", "eta", "trackingUrl"))
     number = _field(done.inputs, "orderNumber")
-    sentences = [f"{number} is {_words(status) or 'on file'}" + (f", with {carrier}." if carrier else ".")]
-    if eta and status != "delivered":
+    if status == "delivered":
+        return f"{number} was delivered by {carrier}." if carrier else f"{number} was delivered."
+    sentences = [f"{number} is {_words(status) or 'on file'}" + (f" with {carrier}." if carrier else ".")]
+    if eta:
         sentences.append(f"It should arrive on {eta}.")
     if link:
-        sentences.append(f"You can follow it at {link}")
+        sentences.append(f"You can follow it here: {link}")
     return " ".join(sentences)
 
 

@@ -1,0 +1,125 @@
+"""The agent process: claims turns, calls and write-ups that are due, works on them side by side, and keeps its claims alive.
+
+The rows are the queue. A doorbell wakes it; without one it looks every second. Any number of such processes may run.
+"""
+
+import asyncio
+import logging
+import os
+import secrets
+import socket
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from agent import turn as turn_module
+from agent import turns
+from agent.models.base import Model
+from agent.rows import Turn
+from median_site.lib import live
+from median_site.lib.db import in_thread
+from tools import calls, runs
+
+logger = logging.getLogger(__name__)
+
+POLL_S: Final = 1.0
+TURNS: Final = 500
+CALLS: Final = 200
+WRITE_UPS: Final = 8
+
+
+class AgentProcess:
+    """Holds what this process has in hand: turns and calls by their ids."""
+
+    def __init__(self, model: Model) -> None:
+        self.name = f"{socket.gethostname()[:30]}:{os.getpid()}:{secrets.token_hex(4)}"
+        self.model = model
+        self._turns: dict[str, asyncio.Task[None]] = {}
+        self._calls: dict[str, asyncio.Task[None]] = {}
+        self._write_ups: dict[str, asyncio.Task[None]] = {}
+        self._rung = asyncio.Event()
+        self._stopping = asyncio.Event()
+
+    async def run(self) -> None:
+        """Work until `stop`; then finish the calls that are out, and leave the turns to the other processes."""
+        helpers = [asyncio.create_task(self._listen()), asyncio.create_task(self._beat())]
+        logger.info("The agent process %s is at work, with %s.", self.name, self.model.name)
+        try:
+            while not self._stopping.is_set():
+                await self._look()
+                await self._wait()
+        finally:
+            await self._wind_down(helpers)
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._rung.set()
+
+    async def _look(self) -> None:
+        """Take up whatever is due and fits. A database that is away for a while ends nothing."""
+        self._rung.clear()
+        try:
+            for turn in await in_thread(turns.claim, self.name, limit=max(0, min(50, TURNS - len(self._turns)))):
+                self._start(self._turns, turn.id, self._work(turn))
+            for run_id in await in_thread(self._due, runs.waiting_to_leave, CALLS, self._calls):
+                self._start(self._calls, run_id, self._call(run_id))
+            for run_id in await in_thread(self._due, runs.unwritten, WRITE_UPS, self._write_ups):
+                self._start(self._write_ups, run_id, in_thread(runs.write_up, run_id))
+        except Exception:
+            logger.exception("Could not look for work; trying again")
+
+    async def _work(self, turn: Turn) -> None:
+        try:
+            await turn_module.run(turn, self.model)
+        except Exception as error:
+            logger.exception("Turn %s broke", turn.id)
+            reason = f"something broke on our side ({type(error).__name__})."
+            await in_thread(turns.fail, turn, reason=reason, apology=turn_module.PERSON_WILL_ANSWER)
+
+    async def _call(self, run_id: str) -> None:
+        await calls.send(run_id)
+
+    def _start(self, held: dict[str, asyncio.Task[None]], key: str, work: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(work)
+        held[key] = task
+
+        def done(finished: asyncio.Future[None]) -> None:
+            held.pop(key, None)
+            self._rung.set()
+            if not finished.cancelled() and finished.exception():
+                logger.error("Work on %s broke", key, exc_info=finished.exception())
+
+        task.add_done_callback(done)
+
+    @staticmethod
+    def _due(rows: Callable[[], object], most: int, held: dict[str, asyncio.Task[None]]) -> list[str]:
+        free = most - len(held)
+        if free <= 0:
+            return []
+        return list(rows().exclude(id__in=list(held)).values_list("id", flat=True)[:free])
+
+    async def _listen(self) -> None:
+        async for _ in live.bells("agent"):
+            self._rung.set()
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(turns.BEAT.total_seconds())
+            try:
+                await in_thread(turns.beat, self.name, list(self._turns))
+            except Exception:
+                logger.exception("Could not say that this process lives")
+
+    async def _wait(self) -> None:
+        try:
+            async with asyncio.timeout(POLL_S):
+                await self._rung.wait()
+        except TimeoutError:
+            pass
+
+    async def _wind_down(self, helpers: list[asyncio.Task[None]]) -> None:
+        for task in [*helpers, *self._turns.values()]:
+            task.cancel()
+        await asyncio.gather(*self._calls.values(), *self._turns.values(), *helpers, return_exceptions=True)
+        await calls.drain()
+        await in_thread(turns.give_back, self.name)
+        await self.model.aclose()

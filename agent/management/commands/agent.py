@@ -1,0 +1,25 @@
+"""`manage.py agent`: the agent process."""
+
+import asyncio
+import signal
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from agent.loop import AgentProcess
+from agent.models import from_settings
+
+
+class Command(BaseCommand):
+    help = "Works on what the rows say is due: the agent's turns, tool calls and write-ups. Run any number of it."
+
+    def handle(self, *args: object, **options: object) -> None:
+        asyncio.run(self._run())
+
+    async def _run(self) -> None:
+        model = from_settings(settings.MEDIAN_MODEL_URL, key=settings.MEDIAN_MODEL_KEY, name=settings.MEDIAN_MODEL_NAME)
+        process = AgentProcess(model)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, process.stop)
+        await process.run()

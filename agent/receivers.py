@@ -1,0 +1,38 @@
+"""What starts a turn."""
+
+from django.dispatch import receiver
+
+from agent import turns
+from approvals.models import State, ToolApproval
+from approvals.signals import outcome_known
+from conversations.models import Conversation
+from conversations.signals import customer_wrote, handed_back
+from tools.models import ToolRun
+from tools.signals import run_ended
+
+
+@receiver(customer_wrote, dispatch_uid="agent.customer_wrote")
+def answer_customer(conversation: Conversation, **_: object) -> None:
+    turns.ask(conversation, because="message")
+
+
+@receiver(outcome_known, dispatch_uid="agent.outcome_known")
+def tell_outcome(approval: ToolApproval, conversation: Conversation, **_: object) -> None:
+    because = "denied" if approval.state == State.DENIED else "run_ended"
+    turns.ask(conversation, because=because)
+
+
+@receiver(run_ended, dispatch_uid="agent.run_stuck")
+def tell_stuck(run: ToolRun, conversation: Conversation, stuck: bool, **_: object) -> None:
+    if stuck and not run.approval:
+        turns.ask(conversation, because="stuck")
+
+
+@receiver(handed_back, dispatch_uid="agent.handed_back")
+def tell_what_waited(conversation: Conversation, **_: object) -> None:
+    """Outcomes that came while a teammate had the thread are told now; so is a message that nobody answered."""
+    untold = ToolApproval.objects.filter(
+        conversation=conversation, told_in_turn="", state__in=[State.COMPLETED, State.FAILED, State.DENIED]
+    )
+    if untold.exists():
+        turns.ask(conversation, because="handed_back")

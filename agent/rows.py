@@ -1,0 +1,70 @@
+"""The rows that make a turn durable: what was asked of the model, what it answered, which calls came of it."""
+
+from django.db import models
+
+from median_site.lib import ids
+
+
+class TurnState(models.TextChoices):
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+class Turn(models.Model):
+    """One reply of the agent. At most one runs and one waits in a conversation."""
+
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    conversation = models.ForeignKey("conversations.Conversation", on_delete=models.CASCADE, related_name="turns")
+    id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
+    state = models.CharField(max_length=7, choices=TurnState, default=TurnState.QUEUED)
+    # Why it started: a message, a denial, a run that ended, a hand-back.
+    because = models.CharField(max_length=20)
+    queued_at = models.DateTimeField()
+    # The process that works on it, and when it last said so; a silent one's turn is taken up by another.
+    claimed_by = models.CharField(max_length=64, blank=True)
+    beat_at = models.DateTimeField(null=True, blank=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    error = models.CharField(max_length=500, blank=True)
+
+    class Meta:
+        app_label = "agent"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "conversation"], name="turn_one_running", condition=models.Q(state="running")
+            ),
+            models.UniqueConstraint(
+                fields=["workspace", "conversation"], name="turn_one_queued", condition=models.Q(state="queued")
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["workspace", "conversation", "-queued_at"], name="turn_by_conversation"),
+            # The claim loop's: turns of every workspace at once.
+            models.Index(fields=["queued_at"], name="turn_queued", condition=models.Q(state="queued")),
+            models.Index(fields=["beat_at"], name="turn_running", condition=models.Q(state="running")),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.because} {self.id}"
+
+
+class Step(models.Model):
+    """One answer of the model inside a turn. Written, with our own ids for its calls, before any of them leaves."""
+
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="steps")
+    id = models.BigAutoField(primary_key=True)
+    number = models.PositiveSmallIntegerField()
+    text = models.TextField(blank=True)
+    # [{"id": ours, "name", "arguments", "kind": "run"|"approval"|"answer", "result": JSON text or null}], in the model's order.
+    calls = models.JSONField(default=list)
+
+    class Meta:
+        app_label = "agent"
+        constraints = [models.UniqueConstraint(fields=["workspace", "turn", "number"], name="step_number_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.turn_id} step {self.number}"

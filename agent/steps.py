@@ -1,0 +1,130 @@
+"""One answer of the model, made into rows: what leaves, what parks, what is answered at once.
+
+A step is written with our own ids for its calls before any of them leaves, in one transaction under the conversation's
+lock. Whoever takes the turn up after a crash finds there what is left to do.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from django.db import transaction
+
+from agent import arguments, turns
+from agent.arguments import BadArguments
+from agent.models.base import Answer, ToolCall
+from agent.rows import Step, Turn
+from approvals import decisions
+from approvals.errors import DeniedBefore, StillWaiting, TooManyOpen
+from conversations import threads
+from conversations.models import Conversation
+from median_site.lib import ids, strict_json
+from median_site.lib.errors import DomainError
+from median_site.lib.strict_json import Json
+from tools import outcomes, runs
+from tools.models import Risk, Starter, Tool
+
+STEPS: Final = 10
+CALLS_IN_TURN: Final = 20
+CALLS_IN_STEP: Final = 8
+BROKEN_IN_TURN: Final = 3
+PARKED: Final = (Risk.REVIEWED, Risk.HIGH)
+
+_WAITING: Final[Mapping[str, tuple[str, str]]] = {
+    Risk.HIGH: ("waiting_for_approval", "A teammate must approve this before it runs. It has not run."),
+    Risk.REVIEWED: ("waiting_for_review", "This is being checked before it runs. It has not run."),
+}
+_REFUSED: Final[Mapping[type[DomainError], str]] = {
+    StillWaiting: "still_waiting",
+    TooManyOpen: "too_many_open",
+    DeniedBefore: "denied_before",
+}
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What a turn has asked for so far: how many calls, how many broken ones, and which inputs it has had answers for."""
+
+    calls: int
+    broken: int
+    answered: dict[tuple[str, str], dict[str, str]]
+
+
+def write(turn: Turn, *, number: int, answer: Answer, tools: Mapping[str, Tool]) -> Step | None:
+    """Write the step, its runs and its requests. None when the turn may not go on: nothing is written then."""
+    with transaction.atomic():
+        conversation = threads.lock(turn.conversation_id)
+        if not turns.may_go_on(turn, conversation):
+            return None
+        tally = _tally(turn)
+        calls = [
+            _plan(call, turn, conversation, tools, tally, position=position, finish=answer.finish)
+            for position, call in enumerate(answer.tool_calls)
+        ]
+        return Step.objects.create(
+            workspace_id=turn.workspace_id, turn=turn, number=number, text=answer.text, calls=calls
+        )
+
+
+def broken_calls(turn: Turn) -> int:
+    """How many calls of this turn could not be read or did not fit."""
+    return _tally(turn).broken
+
+
+def _plan(
+    call: ToolCall, turn: Turn, conversation: Conversation, tools: Mapping[str, Tool], tally: _Tally, *,
+    position: int, finish: str,
+) -> dict[str, str]:  # fmt: skip
+    """Decide what becomes of one call. The dict is its entry in Step.calls."""
+    tally.calls += 1
+    tool = tools.get(call.name)
+    if position >= CALLS_IN_STEP or tally.calls > CALLS_IN_TURN:
+        limit = f"At most {CALLS_IN_STEP} calls in one step and {CALLS_IN_TURN} in one reply; this one was not made."
+        return _answered(call, {"error": limit})
+    if tool is None:
+        return _answered(call, outcomes.UNKNOWN_TOOL_FOR_MODEL)
+    try:
+        input_text = arguments.read(call, tool, finish=finish)
+    except BadArguments as bad:
+        tally.broken += 1
+        return _answered(call, {"error": "invalid_arguments", "tool": tool.name, "message": bad.message}, broken="yes")
+    earlier = tally.answered.get((tool.name, input_text))
+    if earlier:
+        return {**earlier, "id": ids.call_id()}
+    planned = _make(tool, input_text, turn, conversation)
+    tally.answered[tool.name, input_text] = planned
+    return planned
+
+
+def _make(tool: Tool, input_text: str, turn: Turn, conversation: Conversation) -> dict[str, str]:
+    entry = {"name": tool.name, "arguments": input_text, "run": "", "result": ""}
+    agent = threads.agent_actor(conversation)
+    if tool.risk not in PARKED:
+        run = runs.queue(
+            conversation, tool_name=tool.name, tool_label=tool.label, tool_id=tool.id, endpoint_id=tool.endpoint_id,
+            risk=tool.risk, input_text=input_text, started_by=Starter.AGENT, by=agent, turn_id=turn.id,
+        )  # fmt: skip
+        return {**entry, "id": run.id, "run": run.id}
+    try:
+        with transaction.atomic():
+            parked = decisions.request(conversation, tool=tool, input_text=input_text, turn_id=turn.id, by=agent)
+    except (StillWaiting, TooManyOpen, DeniedBefore) as refusal:
+        told: dict[str, Json] = {"status": _REFUSED[type(refusal)], "tool": tool.name, "message": refusal.message}
+        return {**entry, "id": ids.call_id(), "result": strict_json.dumps(told)}
+    status, message = _WAITING[tool.risk]
+    waiting: dict[str, Json] = {"status": status, "tool": tool.name, "message": message}
+    return {**entry, "id": parked.id, "result": strict_json.dumps(waiting)}
+
+
+def _answered(call: ToolCall, told: Json, *, broken: str = "") -> dict[str, str]:
+    """A call that nothing comes of. The model reads its own name and arguments back in a form every provider takes."""
+    name = re.sub(r"[^A-Za-z0-9_-]", "_", call.name)[:64] or "unknown"
+    entry = {"id": ids.call_id(), "name": name, "arguments": "{}", "run": "", "result": strict_json.dumps(told)}
+    return {**entry, "broken": broken} if broken else entry
+
+
+def _tally(turn: Turn) -> _Tally:
+    calls = [call for step in Step.objects.filter(turn=turn).order_by("number") for call in step.calls]
+    answered = {(call["name"], call["arguments"]): call for call in calls if not call.get("broken")}
+    return _Tally(len(calls), sum(1 for call in calls if call.get("broken")), answered)

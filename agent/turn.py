@@ -1,0 +1,129 @@
+"""One turn, from its claim to the agent's answer. It may be killed on any line and run again from its rows."""
+
+import asyncio
+import logging
+from datetime import timedelta
+from typing import Final
+
+from django.db import transaction
+from django.db.models import Q
+
+from agent import context, steps, turns
+from agent.models.base import Answer, Message, Model, ModelError
+from agent.rows import Step, Turn, TurnState
+from approvals.models import ToolApproval
+from conversations import threads
+from conversations.models import ItemKind
+from median_site.lib import clock
+from median_site.lib.db import in_thread
+from tools import calls, sync
+from tools.models import RunState, ToolRun
+
+logger = logging.getLogger(__name__)
+
+MODEL_DEADLINE_S: Final = 60.0
+# Another process may have taken up a call that was left behind; its answer is polled for until no call can still be out.
+LONGEST_CALL: Final = timedelta(seconds=11)
+POLL_S: Final = 0.2
+
+PERSON_WILL_ANSWER: Final = "I’m sorry, I can’t answer this right now. A person from the team will reply to you here."
+COULD_NOT_DO_IT: Final = "I’m sorry, I could not work this out. A person from the team will reply to you here."
+
+
+async def run(turn: Turn, model: Model) -> None:
+    """Take the turn to its end: an answer, a stop because a teammate has the thread, or an apology and an unread thread."""
+    if not await in_thread(_may_start, turn):
+        return
+    if not await in_thread(_has_answered_before, turn):
+        await sync.run_all(turn.workspace_id)
+    start = await in_thread(context.build, turn)
+    tools = {tool.name: tool for tool in start.tools}
+    done = await in_thread(_steps, turn)
+    if done:
+        await _settle(done[-1])
+    for number in range(len(done), steps.STEPS):
+        messages = start.messages + await in_thread(_so_far, turn)
+        try:
+            answer = await _ask(model, messages, start)
+        except ModelError as error:
+            await in_thread(turns.fail, turn, reason=error.message, apology=PERSON_WILL_ANSWER)
+            return
+        if not answer.tool_calls:
+            await in_thread(_reply, turn, answer, start.outcomes)
+            return
+        step = await in_thread(steps.write, turn, number=number, answer=answer, tools=tools)
+        if step is None:
+            return
+        await _settle(step)
+        if await in_thread(steps.broken_calls, turn) >= steps.BROKEN_IN_TURN:
+            reason = "its calls did not fit the tools three times."
+            await in_thread(turns.fail, turn, reason=reason, apology=COULD_NOT_DO_IT)
+            return
+    await in_thread(turns.fail, turn, reason="it took too many steps.", apology=COULD_NOT_DO_IT)
+
+
+async def _ask(model: Model, messages: list[Message], start: context.Context) -> Answer:
+    """One answer of the model, tried twice."""
+    try:
+        return await _ask_once(model, messages, start)
+    except ModelError as error:
+        logger.warning("The model gave no answer, asking once more: %s", error.message)
+        return await _ask_once(model, messages, start)
+
+
+async def _ask_once(model: Model, messages: list[Message], start: context.Context) -> Answer:
+    answer = await model.complete(messages, tools=start.specs, deadline_s=MODEL_DEADLINE_S)
+    if not answer.tool_calls and not answer.text.strip():
+        raise ModelError("bad_answer", "The model answered with nothing.", retryable=True)
+    return answer
+
+
+async def _settle(step: Step) -> None:
+    """Send the step's calls side by side and wait until every one has its result."""
+    run_ids = {call["run"] for call in step.calls if call["run"]}
+    results = await asyncio.gather(*(_settle_run(run_id) for run_id in run_ids), return_exceptions=True)
+    for result in results:
+        if isinstance(result, Exception):
+            logger.error("A tool call broke", exc_info=result)
+
+
+async def _settle_run(run_id: str) -> None:
+    while not await calls.send(run_id) and not await in_thread(_is_settled, run_id):
+        await asyncio.sleep(POLL_S)
+
+
+def _is_settled(run_id: str) -> bool:
+    """Whether nothing more will come of a run now: it is over, or its process died with the call out."""
+    lost = Q(state=RunState.RUNNING, started_at__lt=clock.now() - LONGEST_CALL)
+    over = Q(state__in=[RunState.COMPLETED, RunState.FAILED])
+    return ToolRun.objects.filter(lost | over, id=run_id).exists()
+
+
+def _may_start(turn: Turn) -> bool:
+    with transaction.atomic():
+        return turns.may_go_on(turn, threads.lock(turn.conversation_id))
+
+
+def _has_answered_before(turn: Turn) -> bool:
+    return Turn.objects.filter(conversation_id=turn.conversation_id, state=TurnState.DONE).exists()
+
+
+def _steps(turn: Turn) -> list[Step]:
+    return list(Step.objects.filter(turn=turn).order_by("number"))
+
+
+def _so_far(turn: Turn) -> list[Message]:
+    runs = {run.id: run for run in ToolRun.objects.filter(turn_id=turn.id, workspace_id=turn.workspace_id)}
+    return list(context.step_messages(_steps(turn), runs))
+
+
+def _reply(turn: Turn, answer: Answer, outcomes: list[str]) -> None:
+    """Say it to the customer, unless a teammate has the thread by now; and know which outcomes have been told."""
+    with transaction.atomic():
+        conversation = threads.lock(turn.conversation_id)
+        if not turns.may_go_on(turn, conversation):
+            return
+        if not conversation.items.filter(kind=ItemKind.AGENT, ref=turn.id).exists():
+            threads.agent_replied(conversation, body=answer.text, by=threads.agent_actor(conversation), ref=turn.id)
+        ToolApproval.objects.filter(id__in=outcomes).update(told_in_turn=turn.id)
+        turns.end(turn, TurnState.DONE)

@@ -1,0 +1,120 @@
+"""The rows of the queue of turns: asking for one, claiming one, keeping a claim alive, ending one.
+
+At most one turn runs and one waits in a conversation; two constraints hold that under any interleaving.
+"""
+
+from datetime import timedelta
+from typing import Final
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+
+from agent.rows import Turn, TurnState
+from conversations import threads
+from conversations.models import Conversation
+from median_site.lib import clock, live
+from team import events
+from team.events import Kind
+
+# A process says that it lives every BEAT; a turn whose process was silent for SILENT is taken up by another.
+BEAT: Final = timedelta(seconds=2)
+SILENT: Final = timedelta(seconds=8)
+ATTEMPTS: Final = 5
+
+
+def ask(conversation: Conversation, *, because: str) -> None:
+    """Ask for a turn in a locked conversation, if the agent has it and it is open. One that waits already is enough."""
+    if not (conversation.is_open and conversation.agent_has_it):
+        return
+    turn = Turn(
+        workspace_id=conversation.workspace_id, conversation=conversation, because=because, queued_at=clock.now()
+    )
+    Turn.objects.bulk_create([turn], ignore_conflicts=True)
+    # The widget shows that an answer is coming.
+    live.changed("thread", workspace_id=conversation.workspace_id, id=conversation.id, version=conversation.version)
+    live.wake("agent")
+
+
+def claim(process: str, *, limit: int) -> list[Turn]:
+    """Take up to `limit` turns: those left behind by a silent process first, then the oldest that wait.
+
+    Any number of processes may claim at once; each turn goes to one.
+    """
+    with transaction.atomic():
+        left = list(_left_behind()[:limit])
+        taken = [turn for turn in left if turn.attempts < ATTEMPTS]
+        _take(taken, process)
+        for turn in left:
+            if turn.attempts >= ATTEMPTS and turn not in taken:
+                Turn.objects.filter(id=turn.id).update(
+                    state=TurnState.FAILED, ended_at=clock.now(), error="Its process ended five times."
+                )
+        waiting = list(_waiting()[: limit - len(taken)]) if limit > len(taken) else []
+        _take(waiting, process)
+    return taken + waiting
+
+
+def beat(process: str, turn_ids: list[str]) -> None:
+    """Say that `process` still works on these turns."""
+    Turn.objects.filter(id__in=turn_ids, state=TurnState.RUNNING, claimed_by=process).update(beat_at=clock.now())
+
+
+def give_back(process: str) -> None:
+    """A process that ends in good order leaves its turns to the others at once."""
+    Turn.objects.filter(state=TurnState.RUNNING, claimed_by=process).update(beat_at=clock.now() - SILENT)
+
+
+def is_mine(turn: Turn) -> bool:
+    """Whether this claim still stands: nobody has taken the turn up since, and it has not ended."""
+    mine = Turn.objects.filter(id=turn.id, state=TurnState.RUNNING, claimed_by=turn.claimed_by, attempts=turn.attempts)
+    return mine.exists()
+
+
+def may_go_on(turn: Turn, conversation: Conversation) -> bool:
+    """Whether a turn may take its next step in this locked conversation; if not, it is stopped here."""
+    if not is_mine(turn):
+        return False
+    if conversation.is_open and conversation.agent_has_it:
+        return True
+    end(turn, TurnState.STOPPED)
+    return False
+
+
+def end(turn: Turn, state: TurnState, *, error: str = "") -> bool:
+    """End a turn that is still ours. False when it is not."""
+    running = Turn.objects.filter(id=turn.id, state=TurnState.RUNNING, claimed_by=turn.claimed_by, attempts=turn.attempts)
+    ended = running.update(state=state, ended_at=clock.now(), error=error[:500])
+    live.wake("agent")
+    return bool(ended)
+
+
+def fail(turn: Turn, *, reason: str, apology: str) -> None:
+    """The agent cannot answer: tell the customer that a person will, and the team why."""
+    with transaction.atomic():
+        conversation = threads.lock(turn.conversation_id)
+        if not may_go_on(turn, conversation):
+            return
+        agent = threads.agent_actor(conversation)
+        threads.agent_replied(conversation, body=apology, by=agent, ref=turn.id)
+        events.record(
+            Kind.TURN_FAILED, by=agent, conversation_id=conversation.id, subject_id=turn.id, data={"reason": reason}
+        )
+        end(turn, TurnState.FAILED, error=reason)
+
+
+def _left_behind() -> QuerySet[Turn]:
+    silent = Turn.objects.filter(state=TurnState.RUNNING, beat_at__lt=clock.now() - SILENT)
+    return silent.order_by("beat_at").select_for_update(skip_locked=True)
+
+
+def _waiting() -> QuerySet[Turn]:
+    running = Turn.objects.filter(conversation=OuterRef("conversation"), state=TurnState.RUNNING)
+    queued = Turn.objects.filter(~Exists(running), state=TurnState.QUEUED)
+    return queued.order_by("queued_at").select_for_update(skip_locked=True)
+
+
+def _take(turns: list[Turn], process: str) -> None:
+    for turn in turns:
+        turn.state, turn.claimed_by, turn.beat_at = TurnState.RUNNING, process, clock.now()
+        turn.attempts += 1
+        turn.save(update_fields=["state", "claimed_by", "beat_at", "attempts"])

@@ -1,0 +1,14 @@
+"""Jobs of this app, called by name by the job cluster. Each may run twice at once and changes nothing the second time."""
+
+from approvals import expiry
+from tools import runs
+
+
+def expire_due() -> int:
+    """The alarm has rung: write down what is past its time."""
+    return expiry.expire_due()
+
+
+def check() -> dict[str, int]:
+    """The hourly check: calls that never reported back, requests whose alarm was lost, an alarm that is not set."""
+    return {"stuck": runs.fail_stuck(), "expired": expiry.expire_due()}

@@ -1,0 +1,120 @@
+"""A parked call: the request, its decision, and what it showed when it was made."""
+
+from datetime import datetime
+from typing import Self
+
+from django.db import models
+
+from median_site.lib import ids
+from tools.models import Risk
+
+
+class State(models.TextChoices):
+    REVIEWING = "reviewing"
+    PENDING = "pending"
+    EXECUTING = "executing"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    DENIED = "denied"
+    EXPIRED = "expired"
+
+
+DECIDABLE = (State.REVIEWING, State.PENDING)
+OPEN = (*DECIDABLE, State.EXECUTING)
+
+
+class ExpiredBecause(models.TextChoices):
+    UNANSWERED = "unanswered"
+    CONVERSATION_ENDED = "conversation_ended"
+    ENDPOINT_REMOVED = "endpoint_removed"
+
+
+class ToolApprovalQuerySet(models.QuerySet["ToolApproval"]):
+    def open(self) -> Self:
+        return self.filter(state__in=OPEN)
+
+    def decidable(self) -> Self:
+        return self.filter(state__in=DECIDABLE)
+
+    def due(self, now: datetime) -> Self:
+        return self.decidable().filter(expires_at__lte=now)
+
+
+class ToolApproval(models.Model):
+    """A request. Its state moves only in approvals.decisions; its id is the id of the call that it may become."""
+
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="approvals")
+    id = models.CharField(primary_key=True, max_length=40, default=ids.call_id, editable=False)
+    conversation = models.ForeignKey("conversations.Conversation", on_delete=models.CASCADE, related_name="approvals")
+    tool = models.ForeignKey("tools.Tool", on_delete=models.SET_NULL, null=True, related_name="approvals")
+    # What the card showed when it was asked: later syncs do not change it.
+    endpoint_id = models.CharField(max_length=32)
+    tool_name = models.CharField(max_length=64)
+    tool_label = models.CharField(max_length=80)
+    description = models.TextField()
+    risk = models.CharField(max_length=8, choices=Risk)
+    schema_hash = models.CharField(max_length=64)
+    input = models.TextField()
+    turn_id = models.CharField(max_length=32, blank=True)
+    state = models.CharField(max_length=9, choices=State)
+    requested_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    decided_at = models.DateTimeField(null=True, blank=True)
+    decided_by_kind = models.CharField(max_length=8, blank=True)
+    decided_by_id = models.CharField(max_length=32, blank=True)
+    decided_by_name = models.CharField(max_length=150, blank=True)
+    # For the team only: a teammate's reason to deny.
+    reason = models.TextField(blank=True)
+    # "passed" or "unchecked" once the reviewer left it to the team, and why.
+    review = models.CharField(max_length=9, blank=True, choices=[("passed", "Passed on"), ("unchecked", "Not checked")])
+    review_reason = models.TextField(blank=True)
+    expired_because = models.CharField(max_length=18, blank=True, choices=ExpiredBecause)
+    # The agent has been told how it ended, in the turn with this id.
+    told_in_turn = models.CharField(max_length=32, blank=True)
+
+    objects = ToolApprovalQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "conversation", "tool_name"],
+                name="approval_one_open",
+                condition=models.Q(state__in=[s.value for s in OPEN]),
+            )
+        ]
+        indexes = [
+            models.Index(fields=["workspace", "conversation", "-requested_at"], name="approval_by_conversation"),
+            models.Index(fields=["workspace", "state", "expires_at", "id"], name="approval_by_state"),
+            models.Index(fields=["workspace", "-requested_at", "-id"], name="approval_newest"),
+            # The sweep's: due requests of every workspace at once.
+            models.Index(
+                fields=["expires_at", "id"],
+                name="approval_due",
+                condition=models.Q(state__in=[s.value for s in DECIDABLE]),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tool_name} {self.id}"
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in OPEN
+
+    @property
+    def is_decidable(self) -> bool:
+        return self.state in DECIDABLE
+
+    def state_at(self, now: datetime) -> str:
+        """What people should read: past its time, a request is expired, although the job has not written it down yet."""
+        return State.EXPIRED if self.is_decidable and self.expires_at <= now else self.state
+
+
+class ExpiryAlarm(models.Model):
+    """One row for the installation: when the next alarm of approvals.alarm rings."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.at.isoformat()

@@ -1,0 +1,30 @@
+"""What this app does when something below it happens."""
+
+from functools import partial
+
+from django.db import transaction
+from django.dispatch import receiver
+
+from approvals import decisions
+from conversations.models import Conversation
+from conversations.signals import conversation_ended
+from tools.models import Endpoint, ToolRun
+from tools.signals import endpoint_removed, run_ended
+
+
+@receiver(conversation_ended, dispatch_uid="approvals.conversation_ended")
+def expire_with_conversation(conversation: Conversation, **_: object) -> None:
+    decisions.expire_with_conversation(conversation)
+
+
+@receiver(run_ended, dispatch_uid="approvals.run_ended")
+def settle(run: ToolRun, conversation: Conversation, **_: object) -> None:
+    if run.approval:
+        decisions.settle(run, conversation)
+
+
+@receiver(endpoint_removed, dispatch_uid="approvals.endpoint_removed")
+def expire_with_endpoint(endpoint: Endpoint, **_: object) -> None:
+    """After the commit, so that no conversation is locked while the endpoint is; the hourly check would find a lost one."""
+    expire = partial(decisions.expire_with_endpoint, endpoint.id, workspace_id=endpoint.workspace_id)
+    transaction.on_commit(expire)

@@ -1,0 +1,6 @@
+"""Signals that this app sends to the agent, always inside the transaction and under the conversation's lock."""
+
+from django.dispatch import Signal
+
+# approval: ToolApproval, conversation: Conversation, locked. It was denied, or its run ended: the agent should tell the customer.
+outcome_known = Signal()

@@ -1,0 +1,24 @@
+"""What a widget's socket is sent when its thread changes."""
+
+from conversations.channels import widget_fragments
+from conversations.models import Channel, Conversation
+from median_site.lib import live
+
+
+def register() -> None:
+    live.register("widget", render, on={"thread"})
+
+
+def render(ask: live.Ask) -> list[live.Push]:
+    """One frame with what changed since; when that is too much, word to fetch the thread again."""
+    rows = Conversation.objects.filter(workspace_id=ask.workspace_id, id=ask.id, channel=Channel.WIDGET)
+    conversation = rows.select_related("workspace", "assignee").first()
+    if conversation is None or conversation.version <= ask.since:
+        return []
+    changed = list(
+        widget_fragments.visible(conversation).filter(version__gt=ask.since).order_by("number")[: live.MOST + 1]
+    )
+    if len(changed) > live.MOST:
+        return [live.refresh(conversation.id, conversation.version)]
+    items = widget_fragments.items(changed, conversation.workspace)
+    return [live.Push(conversation.version, widget_fragments.frame(conversation.workspace, conversation, items=items))]

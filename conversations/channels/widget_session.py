@@ -1,0 +1,185 @@
+"""Who writes in the widget: from the session token that a page brings to a customer and their conversation.
+
+A widget has no cookie and no account. The token, signed by the workspace's own key, is all it has; a company's server
+asks for one that names its user, everybody else gets an anonymous one from here.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+import jwt
+from django.core.cache import cache
+from django.db import transaction
+from django.db.models import Q
+
+from conversations import threads
+from conversations.models import Channel, Conversation, Customer, Item
+from median_site.lib import actors, clock, ids, text
+from median_site.lib.errors import DomainError, NotFound
+from team import events
+from team.events import Kind
+from team.models import Workspace
+from tools import keys, session_tokens
+from tools.session_tokens import SessionToken, SessionTokenError
+
+ANONYMOUS_LIFETIME: Final = timedelta(days=30)
+MESSAGES_A_MINUTE: Final = 30
+NAME_LENGTH: Final = 150
+EMAIL_LENGTH: Final = 254
+
+
+class SessionExpired(DomainError):
+    code = "session_expired"
+    message = "Your sign-in has run out. Reload the page to go on; what you typed is still here."
+    status = 401
+
+
+class SessionInvalid(DomainError):
+    code = "session_invalid"
+    message = "This chat could not be opened: the sign-in it came with is not valid. Reload the page to try again."
+    status = 401
+
+
+class TooFast(DomainError):
+    code = "rate_limited"
+    message = "That is a lot of messages at once. Wait a minute, then send this one again; it is still here."
+    status = 429
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A token that was proved to be the workspace's own."""
+
+    workspace: Workspace
+    said: SessionToken
+
+
+def open_session(token: str, *, slug: str = "") -> Session:
+    """Verify a token. With a slug it must be that workspace's. Raises NotFound, SessionExpired, SessionInvalid."""
+    workspace = workspace_of(slug) if slug else _issuing(token)
+    published = {jwk["kid"]: jwk for jwk in keys.published(workspace.id)}
+    try:
+        said = session_tokens.read(token, public_keys=published, issuer=keys.issuer(workspace.slug), now=clock.now())
+    except SessionTokenError as error:
+        if error.code == "expired":
+            raise SessionExpired from None
+        _log_refused(workspace, error)
+        raise SessionInvalid from None
+    return Session(workspace, said)
+
+
+def workspace_of(slug: str) -> Workspace:
+    found = Workspace.objects.filter(slug=slug).first()
+    if found is None:
+        raise NotFound
+    return found
+
+
+def anonymous_token(workspace: Workspace) -> str:
+    """A token for somebody whom nobody vouches for: a random subject, which is only theirs by holding it."""
+    return session_tokens.mint(
+        keys.current(workspace.id),
+        issuer=keys.issuer(workspace.slug),
+        subject=ids.new_id(),
+        anonymous=True,
+        claims={},
+        email=None,
+        name=None,
+        now=clock.now(),
+        lifetime_s=int(ANONYMOUS_LIFETIME.total_seconds()),
+    )
+
+
+def customer_for(token: str, *, slug: str = "") -> Customer:
+    """The customer of a token, written down if they are new, with the name and email that it claims now.
+
+    Raises what open_session raises.
+    """
+    session = open_session(token, slug=slug)
+    customer = _written_down(session)
+    conversation = conversation_of(customer)
+    if conversation:
+        _remember(conversation.id, session.said)
+    return customer
+
+
+def known_customer(session: Session) -> Customer | None:
+    """The customer of a session, if they ever wrote: reading must not write."""
+    rows = Customer.objects.filter(workspace=session.workspace)
+    return rows.filter(verified=not session.said.anonymous, subject=session.said.subject).first()
+
+
+def conversation_of(customer: Customer) -> Conversation | None:
+    """The conversation that the widget shows: the customer's newest one on this channel."""
+    rows = Conversation.objects.filter(workspace_id=customer.workspace_id, customer=customer, channel=Channel.WIDGET)
+    return rows.select_related("workspace", "assignee").order_by("-created_at").first()
+
+
+def write(session: Session, *, body: str, client_id: str) -> Item:
+    """Send the customer's message. `client_id` is the page's own id of it: the same one again changes nothing.
+
+    Raises TooFast, and what threads.from_customer raises.
+    """
+    with transaction.atomic():
+        customer = _written_down(session)
+        _slow_down(customer)
+        item = threads.from_customer(customer, channel=Channel.WIDGET, body=body, client_id=client_id)
+        _remember(item.conversation_id, session.said)
+    return item
+
+
+def _written_down(session: Session) -> Customer:
+    said = session.said
+    claimed = {"name": _storable(said.name, NAME_LENGTH), "email": _storable(said.email, EMAIL_LENGTH)}
+    claimed = {part: value for part, value in claimed.items() if value}
+    customer, _ = Customer.objects.get_or_create(
+        workspace=session.workspace, verified=not said.anonymous, subject=said.subject, defaults=claimed
+    )
+    changed = [part for part, value in claimed.items() if getattr(customer, part) != value]
+    for part in changed:
+        setattr(customer, part, claimed[part])
+    if changed:
+        customer.save(update_fields=changed)
+    return customer
+
+
+def _remember(conversation_id: str, said: SessionToken) -> None:
+    """Keep the claims of the newest token seen: entitlements follow the customer's last sign-in."""
+    older = Q(claims_expire_at=None) | Q(claims_expire_at__lt=said.expires_at)
+    Conversation.objects.filter(older, id=conversation_id).update(
+        claims=said.claims, claims_expire_at=said.expires_at
+    )
+
+
+def _slow_down(customer: Customer) -> None:
+    """A brake, not a count: two messages in the same instant may pass as one."""
+    counter = f"widget-messages:{customer.id}:{int(clock.now().timestamp()) // 60}"
+    sent = cache.get(counter, 0)
+    if sent >= MESSAGES_A_MINUTE:
+        raise TooFast
+    cache.set(counter, sent + 1, timeout=120)
+
+
+def _issuing(token: str) -> Workspace:
+    """The workspace that a token says it is from. Proves nothing: it only tells whose keys to check it with."""
+    try:
+        claimed = jwt.decode(token, options={"verify_signature": False}).get("iss")
+    except jwt.InvalidTokenError:
+        raise SessionInvalid from None
+    slug = claimed.rpartition("/")[2] if isinstance(claimed, str) else ""
+    found = Workspace.objects.filter(slug=slug).first()
+    if found is None or claimed != keys.issuer(slug):
+        raise SessionInvalid
+    return found
+
+
+def _log_refused(workspace: Workspace, error: SessionTokenError) -> None:
+    """At most one a minute and workspace reaches the log: whoever sends made-up tokens must not fill it."""
+    if cache.add(f"session-refused:{workspace.id}", True, timeout=60):
+        with transaction.atomic():
+            events.record(Kind.SESSION_REFUSED, by=actors.system(workspace.id), data={"reason": error.message})
+
+
+def _storable(claim: str | None, length: int) -> str:
+    return text.clean(claim or "")[0].strip()[:length]

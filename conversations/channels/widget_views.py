@@ -1,0 +1,127 @@
+"""The customer's widget: one page, and the three requests that its script makes.
+
+The requests carry a session token in `Authorization` and no cookie, so that the widget works in a frame without
+third-party cookies. That is also why they are exempt from CSRF checks: a foreign page has nothing to ride on, it would
+have to know the token.
+"""
+
+import json
+import re
+from typing import Final
+from urllib.parse import urlsplit
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST, require_safe
+
+from conversations import threads
+from conversations.channels import widget_fragments, widget_session
+from conversations.channels.widget_session import Session
+from conversations.models import Item
+from median_site.lib import headers
+from median_site.lib.errors import DomainError
+
+PAGE: Final = 100
+
+_CLIENT_ID: Final = re.compile(r"[A-Za-z0-9_-]{8,64}")
+_HOST: Final = re.compile(r"(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*")
+
+
+class BadMessage(DomainError):
+    code = "bad_request"
+    status = 400
+
+
+@require_safe
+def page(request: HttpRequest, slug: str) -> HttpResponse:
+    """The chat, empty: who is writing is known only once its script has read the token."""
+    workspace = widget_session.workspace_of(slug)
+    head, state = (part["html"] for part in widget_fragments.parts(workspace, None))
+    context = {"workspace": workspace, "head": head, "state": state, "limit": threads.TEXT_LIMIT}
+    response = render(request, "widget/page.html", context)
+    response["Content-Security-Policy"] = headers.policy(frame_ancestors=_ancestors(workspace.widget_origins))
+    return response
+
+
+@csrf_exempt
+@require_POST
+def anonymous(request: HttpRequest, slug: str) -> JsonResponse:
+    """A session token for a visitor whom no company's server vouches for. Nothing is stored until they write."""
+    workspace = widget_session.workspace_of(slug)
+    return JsonResponse({"token": widget_session.anonymous_token(workspace)}, status=201)
+
+
+@require_safe
+def thread(request: HttpRequest, slug: str) -> JsonResponse:
+    """The newest items, or with `?before=<number>` those before it; `more` says whether there are earlier ones."""
+    session = _session(request, slug)
+    customer = widget_session.known_customer(session)
+    conversation = widget_session.conversation_of(customer) if customer else None
+    rows: list[Item] = []
+    if conversation:
+        found = widget_fragments.visible(conversation)
+        before = request.GET.get("before", "")
+        if before.isdecimal():
+            found = found.filter(number__lt=int(before[:18]))
+        rows = list(found.order_by("-number")[: PAGE + 1])
+    items = widget_fragments.items(reversed(rows[:PAGE]), session.workspace)
+    frame = widget_fragments.frame(session.workspace, conversation, items=items)
+    return JsonResponse({**frame, "more": len(rows) > PAGE, "foot": _foot(session)})
+
+
+@csrf_exempt
+@require_POST
+def messages(request: HttpRequest, slug: str) -> JsonResponse:
+    """Send {"text", "client_id"}. Sent again with the same id it answers the same and changes nothing.
+
+    The message itself comes by push, or with the thread; the answer says only where it went.
+    """
+    session = _session(request, slug)
+    body, client_id = _sent(request)
+    item = widget_session.write(session, body=body, client_id=client_id)
+    return JsonResponse({"id": f"item-{item.number}", "conversation": item.conversation_id}, status=201)
+
+
+def _session(request: HttpRequest, slug: str) -> Session:
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() != "bearer":
+        raise widget_session.SessionInvalid
+    return widget_session.open_session(token.strip(), slug=slug)
+
+
+def _sent(request: HttpRequest) -> tuple[str, str]:
+    try:
+        sent = json.loads(request.body)
+    except (ValueError, RecursionError):
+        raise BadMessage("The body must be JSON.") from None
+    body, client_id = (sent.get("text"), sent.get("client_id")) if isinstance(sent, dict) else (None, None)
+    if not isinstance(body, str):
+        raise BadMessage("A message needs a text.", field="text", status=422)
+    if not (isinstance(client_id, str) and _CLIENT_ID.fullmatch(client_id)):
+        raise BadMessage("client_id has 8 to 64 letters, digits, - or _.", field="client_id", status=422)
+    return body, client_id
+
+
+def _foot(session: Session) -> str:
+    said = session.said
+    if said.anonymous:
+        return "Not signed in"
+    return f"Signed in as {said.email or said.name or said.subject}"
+
+
+def _ancestors(origins: str) -> str:
+    """The origins that may frame the widget, as a Content-Security-Policy writes them; what is not one is left out."""
+    valid = [origin for origin in map(_origin, origins.splitlines()) if origin]
+    return " ".join(valid) or "'none'"
+
+
+def _origin(line: str) -> str:
+    try:
+        parts = urlsplit(line.strip().lower())
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return ""
+    if parts.scheme not in {"https", "http"} or not _HOST.fullmatch(host) or parts.path.strip("/"):
+        return ""
+    return f"{parts.scheme}://{host}" + (f":{port}" if port else "")

@@ -1,0 +1,74 @@
+"""The system sentences of a thread, made from events. Pure: an event's fields in, a sentence out.
+
+A line is the same text for everybody; the name in it is who did it, as they were called then.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from median_site.lib.strict_json import Json
+from team.events import Kind
+
+
+class Line(NamedTuple):
+    text: str
+    icon: str
+    # The thread turns unread for everybody.
+    unread: bool = False
+
+
+class Facts(NamedTuple):
+    """What a sentence may speak of: who, the agent's name, the tool's label, and the event's own data."""
+
+    who: str
+    agent: str
+    label: str
+    data: Mapping[str, Json]
+
+
+def _expired(facts: Facts) -> Line:
+    why = {
+        "unanswered": "unanswered",
+        "conversation_ended": "because the conversation ended",
+        "endpoint_removed": "because its endpoint was removed",
+    }[str(facts.data["because"])]
+    return Line(f"the request to run {facts.label} expired {why}", "clock")
+
+
+def _approved(facts: Facts) -> Line:
+    return Line(f"{facts.who} approved running {facts.label}", "signoff")
+
+
+def _denied(facts: Facts) -> Line:
+    return Line(f"{facts.who} declined {facts.agent}’s request to run {facts.label}", "signoff")
+
+
+def _to(facts: Facts) -> Line:
+    return Line(f"{facts.who} took the thread over from {facts.agent}", "user")
+
+
+LINES: Final[Mapping[str, Callable[[Facts], Line]]] = {
+    Kind.APPROVAL_REQUESTED: lambda f: Line(f"{f.agent} asked the team to sign off on {f.label}", "signoff", True),
+    Kind.APPROVAL_REVIEWING: lambda f: Line(
+        f"{f.agent} asked to run {f.label}, and the reviewer is checking it", "review"
+    ),
+    Kind.APPROVAL_PASSED_ON: lambda f: Line(f"The reviewer passed the request to run {f.label} to the team", "review", True),
+    Kind.APPROVAL_UNCHECKED: lambda f: Line(f"The reviewer could not check the request to run {f.label}", "review", True),
+    Kind.APPROVED: _approved,
+    Kind.DENIED: _denied,
+    Kind.EXPIRED: _expired,
+    Kind.RUN_STUCK: lambda f: Line(f"{f.label} did not run: the call never reported back", "failed", True),
+    Kind.TURN_FAILED: lambda f: Line(f"{f.agent} could not answer: {f.data['reason']}", "failed", True),
+    Kind.TAKEN_OVER: _to,
+    Kind.HANDED_BACK: lambda f: Line(f"{f.who} handed the thread back to {f.agent}", "user"),
+    Kind.RESOLVED: lambda f: Line(f"{f.who} resolved the conversation", "resolve"),
+    Kind.CLOSED: lambda f: Line(f"{f.who} closed the conversation", "close"),
+    Kind.ARCHIVED: lambda f: Line(f"{f.who} archived the conversation", "archive"),
+    Kind.REOPENED: lambda f: Line(f"{f.who} reopened the conversation", "inbox"),
+}
+
+
+def line_for(kind: str, facts: Facts) -> Line | None:
+    """The line that an event of this kind leaves in its thread, or None when it leaves none."""
+    make = LINES.get(kind)
+    return make(facts) if make else None

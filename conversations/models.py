@@ -1,0 +1,199 @@
+"""Customers, conversations, and everything that stands in a thread, in one order."""
+
+from django.db import models
+
+from median_site.lib import ids
+from median_site.lib.actors import Actor, ActorKind
+
+
+class Customer(models.Model):
+    """The person who writes in. `verified` only when the company's server signed their identity in a session token."""
+
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="customers")
+    id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
+    # The company's own id for a verified customer; for an anonymous one an opaque id of ours.
+    subject = models.CharField(max_length=255)
+    verified = models.BooleanField(default=False)
+    # Claims of the page or the token, shown as such.
+    name = models.CharField(max_length=150, blank=True)
+    email = models.CharField(max_length=254, blank=True)
+    page = models.JSONField(default=dict)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "verified", "subject"], name="customer_subject_unique")
+        ]
+
+    def __str__(self) -> str:
+        return self.display_name
+
+    @property
+    def display_name(self) -> str:
+        return self.name or self.email or f"Visitor {self.subject[-4:]}"
+
+    @property
+    def first_name(self) -> str:
+        return self.name.split()[0] if self.name.split() else self.display_name
+
+    @property
+    def initials(self) -> str:
+        words = self.name.split()
+        return "".join(word[0] for word in (words[:1] + words[-1:] if len(words) > 1 else words)).upper() or "?"
+
+    @property
+    def actor(self) -> Actor:
+        return Actor(ActorKind.CUSTOMER, self.workspace_id, id=self.id, name=self.display_name)
+
+
+class Channel(models.TextChoices):
+    WIDGET = "widget"
+    EMAIL = "email"
+    DISCORD = "discord"
+    API = "api", "API"
+
+
+class Status(models.TextChoices):
+    OPEN = "open"
+    RESOLVED = "resolved"
+    CLOSED = "closed"
+    ARCHIVED = "archived"
+
+
+class Handler(models.TextChoices):
+    AGENT = "agent"
+    TEAMMATE = "teammate"
+    NOBODY = "nobody"
+
+
+class Conversation(models.Model):
+    """One thread with one customer on one channel.
+
+    `version` counts every change that can be seen in the thread. It numbers the items, orders the pushes and tells a
+    browser what it missed. It moves only under this row's lock (conversations.threads).
+    """
+
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="conversations")
+    id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
+    customer = models.ForeignKey(Customer, on_delete=models.CASCADE, related_name="conversations")
+    channel = models.CharField(max_length=8, choices=Channel, default=Channel.WIDGET)
+    status = models.CharField(max_length=8, choices=Status, default=Status.OPEN)
+    handler = models.CharField(max_length=8, choices=Handler, default=Handler.AGENT)
+    assignee = models.ForeignKey("team.Teammate", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    version = models.BigIntegerField(default=0)
+    # The number of the newest item that needs the team: the thread is unread for whoever has read less.
+    attention = models.BigIntegerField(default=0)
+    # What the queue shows, kept by conversations.threads.
+    excerpt = models.CharField(max_length=200, blank=True)
+    last_at = models.DateTimeField()
+    # Kept, not counted: requests that a teammate must decide, and the newest one's label for the queue's marker.
+    waiting = models.PositiveSmallIntegerField(default=0)
+    mark = models.CharField(max_length=9, blank=True, choices=[(m, m) for m in ("waiting", "reviewing", "failed")])
+    mark_label = models.CharField(max_length=80, blank=True)
+    # Session token claims of the newest token seen, for entitlements.
+    claims = models.JSONField(default=dict)
+    claims_expire_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["workspace", "status", "-last_at", "-id"], name="conversation_queue"),
+            models.Index(fields=["workspace", "assignee", "status", "-last_at", "-id"], name="conversation_mine"),
+            models.Index(fields=["workspace", "handler", "status", "-last_at", "-id"], name="conversation_handler"),
+            models.Index(
+                fields=["workspace", "-last_at", "-id"], name="conversation_waiting", condition=models.Q(waiting__gt=0)
+            ),
+            models.Index(fields=["workspace", "customer", "-last_at"], name="conversation_by_customer"),
+        ]
+
+    def __str__(self) -> str:
+        return self.id
+
+    @property
+    def is_open(self) -> bool:
+        return self.status == Status.OPEN
+
+    @property
+    def agent_has_it(self) -> bool:
+        return self.handler == Handler.AGENT
+
+
+class ItemKind(models.TextChoices):
+    CUSTOMER = "customer"
+    AGENT = "agent"
+    TEAM = "team"
+    NOTE = "note"
+    LINE = "line"
+    APPROVAL = "approval"
+    RUN = "run"
+
+
+class Item(models.Model):
+    """One thing in a thread: a message, a note, a line, or the place where a card stands.
+
+    `number` is the conversation's version when it came and never changes; `version` is its version when it last changed.
+    A card's item holds only the id of its approval or run in `ref`; the apps above render it.
+    """
+
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="items")
+    id = models.BigAutoField(primary_key=True)
+    number = models.BigIntegerField()
+    version = models.BigIntegerField()
+    kind = models.CharField(max_length=8, choices=ItemKind)
+    text = models.TextField(blank=True)
+    # NUL or broken characters in the text were replaced by visible ones.
+    replaced = models.BooleanField(default=False)
+    # Who wrote it, as they were called then.
+    author_id = models.CharField(max_length=32, blank=True)
+    author_name = models.CharField(max_length=150, blank=True)
+    # For a line the event's kind, for a card its call's id; for a customer's message the sender's own id of it.
+    ref = models.CharField(max_length=64, blank=True)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "conversation", "number"], name="item_number_unique"),
+            models.UniqueConstraint(
+                fields=["workspace", "conversation", "kind", "ref"],
+                name="item_ref_unique",
+                condition=~models.Q(ref="") & ~models.Q(kind=ItemKind.LINE),
+            ),
+        ]
+        indexes = [models.Index(fields=["workspace", "conversation", "version"], name="item_changed_since")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.number}"
+
+
+class ReadMark(models.Model):
+    """How far a teammate has read a thread."""
+
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    teammate = models.ForeignKey("team.Teammate", on_delete=models.CASCADE, related_name="+")
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="read_marks")
+    id = models.BigAutoField(primary_key=True)
+    number = models.BigIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "conversation", "teammate"], name="read_mark_unique")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.teammate_id} read {self.number}"
+
+
+class SavedReply(models.Model):
+    """A reply that teammates insert from the slash menu."""
+
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="saved_replies")
+    id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
+    title = models.CharField(max_length=80)
+    text = models.TextField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["workspace", "title"], name="saved_reply_title_unique")]
+
+    def __str__(self) -> str:
+        return self.title

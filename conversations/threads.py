@@ -1,0 +1,276 @@
+"""What happens in a thread. Every change takes the conversation's lock, moves its version once, and is pushed at commit."""
+
+from typing import Final, cast
+
+from django.db import connection, transaction
+
+from conversations import access, signals
+from conversations.models import Channel, Conversation, Customer, Handler, Item, ItemKind, ReadMark, Status
+from median_site.lib import clock, live, text
+from median_site.lib.actors import Actor, ActorKind
+from median_site.lib.errors import DomainError
+from team import events
+from team.events import Kind
+
+TEXT_LIMIT: Final = 8_000
+EXCERPT_LENGTH: Final = 200
+
+
+class EmptyText(DomainError):
+    code = "empty"
+    message = "Write something first."
+    status = 422
+
+
+class TextTooLong(DomainError):
+    code = "too_long"
+    message = f"A message has at most {TEXT_LIMIT:,} characters."
+    status = 422
+
+
+class Archived(DomainError):
+    code = "archived"
+    message = "Move this conversation out of the archive first."
+
+
+class NotOpen(DomainError):
+    code = "not_open"
+    message = "This conversation is not open. Reopen it first."
+
+
+def lock(conversation_id: str, *, by: Actor | None = None) -> Conversation:
+    """The conversation, locked until the transaction ends. It comes first in the order of locks everywhere."""
+    rows = Conversation.objects.select_for_update(of=("self",)).select_related("workspace", "customer", "assignee")
+    if by is not None:
+        access.conversation(by, conversation_id)
+    return rows.get(id=conversation_id)
+
+
+def add(
+    conversation: Conversation,
+    *,
+    kind: ItemKind,
+    body: str = "",
+    by: Actor | None = None,
+    ref: str = "",
+    unread: bool = False,
+) -> Item:
+    """Put one item at the end of a locked conversation's thread. `unread` makes it unread for every teammate."""
+    body, replaced = text.clean(body)
+    said = kind in {ItemKind.CUSTOMER, ItemKind.AGENT, ItemKind.TEAM}
+    at = clock.now()
+    number = _advance(conversation, at=at, excerpt=text.excerpt(body, EXCERPT_LENGTH) if said else None, unread=unread)
+    return Item.objects.create(
+        workspace_id=conversation.workspace_id,
+        conversation=conversation,
+        number=number,
+        version=number,
+        kind=kind,
+        text=body,
+        replaced=replaced,
+        author_id=by.id if by else "",
+        author_name=by.name if by else "",
+        ref=ref,
+        created_at=at,
+    )
+
+
+def touch(conversation: Conversation, *, kind: ItemKind, ref: str) -> None:
+    """A card of a locked conversation changed: everybody who looks at it gets it again."""
+    version = _advance(conversation)
+    Item.objects.filter(conversation=conversation, kind=kind, ref=ref).update(version=version)
+
+
+def mark(conversation: Conversation, *, waiting: int, mark: str, label: str) -> None:
+    """What the queue's row says about the calls in a locked conversation."""
+    conversation.waiting, conversation.mark, conversation.mark_label = waiting, mark, label
+    conversation.save(update_fields=["waiting", "mark", "mark_label"])
+    _advance(conversation)
+
+
+def start(customer: Customer, *, channel: Channel = Channel.WIDGET) -> Conversation:
+    """A new conversation, which the agent has."""
+    conversation = Conversation.objects.create(
+        workspace_id=customer.workspace_id, customer=customer, channel=channel, last_at=clock.now()
+    )
+    events.record(Kind.CONVERSATION_STARTED, by=customer.actor, conversation_id=conversation.id)
+    return conversation
+
+
+def from_customer(customer: Customer, *, channel: Channel, body: str, client_id: str) -> Item:
+    """The customer wrote: into their newest conversation on this channel, or a new one when that is closed or archived.
+
+    `client_id` is the sender's own id of the message: sent again it gives the item already there, and nothing happens
+    twice. Raises EmptyText, TextTooLong.
+    """
+    _check(body)
+    with transaction.atomic():
+        Customer.objects.select_for_update().get(pk=customer.pk)
+        newest = customer.conversations.filter(channel=channel).order_by("-created_at").first()
+        repeated = newest and newest.items.filter(kind=ItemKind.CUSTOMER, ref=client_id).first()
+        if repeated:
+            return repeated
+        if newest is None or newest.status in {Status.CLOSED, Status.ARCHIVED}:
+            newest = start(customer, channel=channel)
+        return customer_wrote(newest.id, body=body, client_id=client_id)
+
+
+def customer_wrote(conversation_id: str, *, body: str, client_id: str) -> Item:
+    """Add the customer's message; a resolved conversation opens again, and the agent gets a turn if it has the thread."""
+    _check(body)
+    with transaction.atomic():
+        conversation = lock(conversation_id)
+        repeated = conversation.items.filter(kind=ItemKind.CUSTOMER, ref=client_id).first()
+        if repeated:
+            return repeated
+        customer = conversation.customer.actor
+        if conversation.status == Status.RESOLVED:
+            _set_status(conversation, Status.OPEN, kind=Kind.REOPENED, by=customer)
+        item = add(
+            conversation, kind=ItemKind.CUSTOMER, body=body, by=customer, ref=client_id,
+            unread=not conversation.agent_has_it,
+        )  # fmt: skip
+        events.record(Kind.CUSTOMER_WROTE, by=customer, conversation_id=conversation.id)
+        signals.customer_wrote.send(sender=Conversation, conversation=conversation)
+    return item
+
+
+def agent_replied(conversation: Conversation, *, body: str, by: Actor, ref: str) -> Item:
+    """The agent's answer, in a locked conversation. `ref` names the turn: one turn answers once."""
+    item = add(conversation, kind=ItemKind.AGENT, body=body, by=by, ref=ref)
+    events.record(Kind.AGENT_REPLIED, by=by, conversation_id=conversation.id, subject_id=ref)
+    return item
+
+
+def reply(conversation_id: str, *, by: Actor, body: str) -> Item:
+    """A teammate's answer to the customer. It takes the thread over from the agent. Raises NotOpen."""
+    _check(body)
+    with transaction.atomic():
+        conversation = lock(conversation_id, by=by)
+        if not conversation.is_open:
+            raise Archived if conversation.status == Status.ARCHIVED else NotOpen
+        if conversation.agent_has_it:
+            _take(conversation, by=by)
+        if conversation.mark == "failed":
+            mark(conversation, waiting=0, mark="", label="")
+        item = add(conversation, kind=ItemKind.TEAM, body=body, by=by)
+        events.record(Kind.TEAMMATE_REPLIED, by=by, conversation_id=conversation.id)
+        _read(conversation, by=by, number=item.number)
+    return item
+
+
+def note(conversation_id: str, *, by: Actor, body: str) -> Item:
+    """A teammates-only message. It takes nothing over and reopens nothing."""
+    _check(body)
+    with transaction.atomic():
+        conversation = lock(conversation_id, by=by)
+        item = add(conversation, kind=ItemKind.NOTE, body=body, by=by)
+        events.record(Kind.NOTE_LEFT, by=by, conversation_id=conversation.id)
+    return item
+
+
+def take_over(conversation_id: str, *, by: Actor) -> Conversation:
+    """Make `by` the handler; the agent's running turn stops before its next step. Again changes nothing."""
+    with transaction.atomic():
+        conversation = lock(conversation_id, by=by)
+        if conversation.status == Status.ARCHIVED:
+            raise Archived
+        if conversation.assignee_id != by.id or conversation.agent_has_it:
+            _take(conversation, by=by)
+    return conversation
+
+
+def hand_back(conversation_id: str, *, by: Actor) -> Conversation:
+    """Give the thread to the agent again. Again changes nothing. Raises NotOpen."""
+    with transaction.atomic():
+        conversation = lock(conversation_id, by=by)
+        if not conversation.is_open:
+            raise NotOpen
+        if not conversation.agent_has_it:
+            conversation.handler, conversation.assignee = Handler.AGENT, None
+            conversation.save(update_fields=["handler", "assignee"])
+            events.record(Kind.HANDED_BACK, by=by, conversation_id=conversation.id)
+            signals.handed_back.send(sender=Conversation, conversation=conversation)
+    return conversation
+
+
+def end(conversation_id: str, *, by: Actor, to: Status) -> Conversation:
+    """Resolve, close or archive; requests that wait in it expire in the same transaction. Again changes nothing."""
+    kinds = {Status.RESOLVED: Kind.RESOLVED, Status.CLOSED: Kind.CLOSED, Status.ARCHIVED: Kind.ARCHIVED}
+    with transaction.atomic():
+        conversation = lock(conversation_id, by=by)
+        if conversation.status != to:
+            _set_status(conversation, to, kind=kinds[to], by=by)
+            signals.conversation_ended.send(sender=Conversation, conversation=conversation)
+    return conversation
+
+
+def reopen(conversation_id: str, *, by: Actor) -> Conversation:
+    """Open an ended conversation again; what expired with it stays expired. Again changes nothing."""
+    with transaction.atomic():
+        conversation = lock(conversation_id, by=by)
+        if not conversation.is_open:
+            _set_status(conversation, Status.OPEN, kind=Kind.REOPENED, by=by)
+    return conversation
+
+
+def mark_read(conversation_id: str, *, by: Actor, number: int) -> None:
+    """Remember how far a teammate has read; it never goes back."""
+    with transaction.atomic():
+        _read(access.conversation(by, conversation_id), by=by, number=number)
+
+
+def _check(body: str) -> None:
+    if not body.strip():
+        raise EmptyText(field="text")
+    if len(body) > TEXT_LIMIT:
+        raise TextTooLong(field="text")
+
+
+def _take(conversation: Conversation, *, by: Actor) -> None:
+    conversation.handler, conversation.assignee_id = Handler.TEAMMATE, by.id
+    conversation.save(update_fields=["handler", "assignee"])
+    events.record(Kind.TAKEN_OVER, by=by, conversation_id=conversation.id)
+    signals.taken_over.send(sender=Conversation, conversation=conversation)
+
+
+def _set_status(conversation: Conversation, status: Status, *, kind: Kind, by: Actor) -> None:
+    conversation.status = status
+    conversation.save(update_fields=["status"])
+    events.record(kind, by=by, conversation_id=conversation.id)
+
+
+def _read(conversation: Conversation, *, by: Actor, number: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "insert into conversations_readmark (workspace_id, conversation_id, teammate_id, number)"
+            " values (%s, %s, %s, %s) on conflict (workspace_id, conversation_id, teammate_id)"
+            " do update set number = excluded.number where conversations_readmark.number < excluded.number",
+            [conversation.workspace_id, conversation.id, by.id, min(number, conversation.version)],
+        )
+        moved = cursor.rowcount
+    if moved:
+        live.changed("row", workspace_id=conversation.workspace_id, id=conversation.id, version=conversation.version)
+
+
+def _advance(conversation: Conversation, *, at: object = None, excerpt: str | None = None, unread: bool = False) -> int:
+    """Move the version by one in the database, and give it. The row is locked; its copies in memory may be behind."""
+    sets, values = ["version = version + 1"], []
+    if unread:
+        sets.append("attention = version + 1")
+    if excerpt is not None:
+        sets += ["excerpt = %s", "last_at = %s"]
+        values += [excerpt, at]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"update conversations_conversation set {', '.join(sets)} where id = %s returning version",  # noqa: S608
+            [*values, conversation.id],
+        )
+        conversation.version = cast(int, cursor.fetchone()[0])
+    live.changed("thread", workspace_id=conversation.workspace_id, id=conversation.id, version=conversation.version)
+    return conversation.version
+
+
+def agent_actor(conversation: Conversation) -> Actor:
+    """The agent of this conversation's workspace, by its display name."""
+    return Actor(ActorKind.AGENT, conversation.workspace_id, name=conversation.workspace.agent_name)

@@ -1,0 +1,26 @@
+"""The database from asynchronous code: a synchronous function in a thread, whose connection goes back afterwards."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, ParamSpec, TypeVar
+
+from django.db import connections
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# As many threads as the connection pool has connections: more would only wait for one.
+_threads: Final = ThreadPoolExecutor(max_workers=10, thread_name_prefix="db")
+
+
+async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run `work` in a thread with a database connection of its own, which is given back when it ends."""
+
+    def call() -> T:
+        try:
+            return work(*args, **kwargs)
+        finally:
+            connections.close_all()
+
+    return await asyncio.get_running_loop().run_in_executor(_threads, call)

@@ -1,0 +1,32 @@
+"""Every recurring job: its name, when it runs, and why. `install` makes the job cluster's table say the same."""
+
+from typing import Final, NamedTuple
+
+from django.db import transaction
+from django_q.models import Schedule
+
+from median_site.lib import clock
+
+
+class Job(NamedTuple):
+    name: str
+    function: str
+    minutes: int
+    why: str
+
+
+JOBS: Final = (
+    Job("hourly check", "approvals.jobs.check", 60, "Fails calls that never reported back, expires what was missed."),
+    Job("heartbeat", "median_site.jobs.beat", 1, "Shows the supervisor that the cluster still works."),
+)
+
+
+def install() -> None:
+    """Bring the stored schedules in line with JOBS; one that exists keeps its next run."""
+    with transaction.atomic():
+        Schedule.objects.exclude(name__in=[job.name for job in JOBS]).delete()
+        for job in JOBS:
+            fields = {"func": job.function, "schedule_type": Schedule.MINUTES, "minutes": job.minutes, "repeats": -1}
+            Schedule.objects.update_or_create(
+                name=job.name, defaults=fields, create_defaults={**fields, "next_run": clock.now()}
+            )

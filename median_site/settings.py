@@ -1,0 +1,169 @@
+"""Every setting of the installation, read from the environment (names start with MEDIAN_) and from nowhere else."""
+
+from pathlib import Path
+
+from median_site.lib import env
+from median_site.lib.templating import ENVIRONMENT
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+DEBUG = env.flag("MEDIAN_DEBUG", default=False)
+SECRET_KEY = env.text("MEDIAN_SECRET_KEY")
+# The address people and endpoints reach this installation at; the issuer of every signed token starts with it.
+MEDIAN_URL = env.url("MEDIAN_URL", default="http://127.0.0.1:8000")
+ALLOWED_HOSTS = env.csv("MEDIAN_ALLOWED_HOSTS", default=["localhost", "127.0.0.1"])
+HTTPS = MEDIAN_URL.startswith("https://")
+
+# Networks that tool endpoints may live in although their addresses are not public (a development machine, an intranet).
+MEDIAN_ALLOWED_NETWORKS = env.networks("MEDIAN_ALLOWED_NETWORKS")
+MEDIAN_MODEL_URL = env.text("MEDIAN_MODEL_URL", default="")
+MEDIAN_MODEL_KEY = env.text("MEDIAN_MODEL_KEY", default="")
+MEDIAN_MODEL_NAME = env.text("MEDIAN_MODEL_NAME", default="")
+MEDIAN_REDIS_URL = env.text("MEDIAN_REDIS_URL", default="")
+# Touched by a scheduled job, so that a supervisor can tell a hanging job cluster from a quiet one.
+MEDIAN_CLUSTER_BEAT = env.text("MEDIAN_CLUSTER_BEAT", default="")
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "django_htmx",
+    "django_q",
+    "allauth",
+    "allauth.account",
+    "team",
+    "conversations",
+    "tools",
+    "approvals",
+    "agent",
+    "median_site",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "median_site.lib.headers.security_headers",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "median_site.lib.errors.DomainErrorMiddleware",
+]
+
+ROOT_URLCONF = "median_site.urls"
+ASGI_APPLICATION = "median_site.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.jinja2.Jinja2",
+        "DIRS": [BASE_DIR / "templates"],
+        "OPTIONS": {"environment": ENVIRONMENT, "autoescape": True},
+    },
+    {  # For the packages that bring Django templates of their own.
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates" / "django"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    },
+]
+
+DATABASES = {"default": env.database_url("MEDIAN_DATABASE_URL")}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+if env.flag("MEDIAN_DATABASE_POOL", default=False):
+    # For processes with many threads (web, agent). The job cluster forks and must not share sockets.
+    DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {"min_size": 2, "max_size": 10, "timeout": 10}
+
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": MEDIAN_REDIS_URL}
+    if MEDIAN_REDIS_URL
+    else {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "median_cache"}
+}
+
+CHANNEL_LAYERS = {
+    "default": {
+        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+        "CONFIG": {"hosts": [{"address": MEDIAN_REDIS_URL, "socket_timeout": None}]},
+    }
+    if MEDIAN_REDIS_URL
+    else {"BACKEND": "median_site.lib.layer.PostgresChannelLayer"}
+}
+
+AUTH_USER_MODEL = "team.User"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_ADAPTER = "team.sign_in.AccountAdapter"
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_LOGOUT_ON_GET = False
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "/inbox/"
+EMAIL_BACKEND = env.text("MEDIAN_EMAIL_BACKEND", default="django.core.mail.backends.console.EmailBackend")
+
+SESSION_COOKIE_NAME = "median_session"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_NAME = "median_csrf"
+CSRF_FAILURE_VIEW = "median_site.lib.errors.csrf_failure"
+CSRF_TRUSTED_ORIGINS = [MEDIAN_URL] if HTTPS else []
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.flag("MEDIAN_BEHIND_PROXY", default=False) else None
+SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_REFERRER_POLICY = "same-origin"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
+
+Q_CLUSTER = {
+    "name": "median",
+    "orm": "default",
+    "workers": 2,
+    "queue_limit": 1,
+    "bulk": 1,
+    "timeout": 120,
+    "retry": 600,
+    "max_attempts": 3,
+    "ack_failures": False,
+    "poll": 1,
+    "catch_up": False,
+    "save_limit": 250,
+}
+
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = BASE_DIR / "var" / "static"
+# Served straight from the source folder: no build step stands between a change and a page.
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = DEBUG
+
+LANGUAGE_CODE = "en"
+USE_I18N = False
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": env.text("MEDIAN_LOG_LEVEL", default="INFO")},
+}

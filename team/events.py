@@ -1,0 +1,72 @@
+"""The one writer of the log. Lines in threads, alerts and webhooks are made from its rows, through the signal."""
+
+from enum import StrEnum
+
+from median_site.lib import clock
+from median_site.lib.actors import Actor
+from median_site.lib.strict_json import Json
+from team.models import Event
+from team.signals import event_recorded
+
+
+class Kind(StrEnum):
+    CONVERSATION_STARTED = "conversation.started"
+    CUSTOMER_WROTE = "message.customer"
+    AGENT_REPLIED = "message.agent"
+    TEAMMATE_REPLIED = "message.teammate"
+    NOTE_LEFT = "note.left"
+    TAKEN_OVER = "conversation.taken_over"
+    HANDED_BACK = "conversation.handed_back"
+    ASSIGNED = "conversation.assigned"
+    RESOLVED = "conversation.resolved"
+    CLOSED = "conversation.closed"
+    ARCHIVED = "conversation.archived"
+    REOPENED = "conversation.reopened"
+    TURN_FAILED = "turn.failed"
+    APPROVAL_REQUESTED = "approval.requested"
+    APPROVAL_REVIEWING = "approval.reviewing"
+    APPROVAL_PASSED_ON = "approval.passed_on"
+    APPROVAL_UNCHECKED = "approval.unchecked"
+    APPROVED = "approval.approved"
+    DENIED = "approval.denied"
+    EXPIRED = "approval.expired"
+    RUN_COMPLETED = "run.completed"
+    RUN_FAILED = "run.failed"
+    RUN_STUCK = "run.stuck"
+    ENDPOINT_ADDED = "endpoint.added"
+    ENDPOINT_CHANGED = "endpoint.changed"
+    ENDPOINT_REMOVED = "endpoint.removed"
+    ENDPOINT_SYNCED = "endpoint.synced"
+    SYNC_FAILED = "endpoint.sync_failed"
+    TOOL_SWITCHED = "tool.switched"
+    SESSION_REFUSED = "session.refused"
+
+
+def record(
+    kind: Kind,
+    *,
+    by: Actor,
+    conversation_id: str = "",
+    subject_id: str = "",
+    tool_name: str = "",
+    data: dict[str, Json] | None = None,
+) -> Event:
+    """Append one row and tell the apps above, inside the caller's transaction.
+
+    `data` holds what the line, the alert and the Logs page need and is never read back to decide anything. No secret,
+    no token and no customer's words go into it.
+    """
+    event = Event.objects.create(
+        workspace_id=by.workspace_id,
+        kind=kind,
+        at=clock.now(),
+        actor_kind=by.kind,
+        actor_id=by.id,
+        actor_name=by.name,
+        conversation_id=conversation_id,
+        subject_id=subject_id,
+        tool_name=tool_name,
+        data=data or {},
+    )
+    event_recorded.send(sender=Event, event=event)
+    return event

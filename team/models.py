@@ -1,0 +1,170 @@
+"""Workspaces and the people in them, their keys, and the log. Every other table hangs from a workspace."""
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.db import models
+from django.db.models.functions import Lower
+
+from median_site.lib import ids
+from median_site.lib.actors import Actor, ActorKind
+
+
+class UserManager(BaseUserManager["User"]):
+    def create_user(self, email: str, password: str | None = None, *, name: str = "") -> "User":
+        user = self.model(email=self.normalize_email(email), name=name)
+        user.set_password(password)
+        user.save()
+        return user
+
+    def get_by_natural_key(self, username: str | None) -> "User":
+        return self.get(email__iexact=username)
+
+
+class User(AbstractBaseUser):
+    """A person who signs in; what they may do hangs from their teammate rows."""
+
+    id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
+    email = models.EmailField()
+    name = models.CharField(max_length=150, blank=True)
+    is_active = models.BooleanField(default=True)
+    theme = models.CharField(max_length=5, blank=True, choices=[("light", "Light"), ("dark", "Dark")])
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    USERNAME_FIELD = "email"
+    EMAIL_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+    objects: ClassVar[UserManager] = UserManager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(Lower("email"), name="user_email_unique")]
+
+    def __str__(self) -> str:
+        return self.email
+
+
+class Workspace(models.Model):
+    """One company's tenant."""
+
+    id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
+    slug = models.SlugField(max_length=50, unique=True)
+    name = models.CharField(max_length=100)
+    agent_name = models.CharField(max_length=60, default="Median AI")
+    instructions = models.TextField(blank=True)
+    # Origins that may frame the widget, one a line; empty: the widget opens only as a page of its own.
+    widget_origins = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def issuer(self) -> str:
+        """The workspace's URL on this installation: `iss` of every token it signs."""
+        return f"{settings.MEDIAN_URL}/w/{self.slug}"
+
+
+class Role(models.TextChoices):
+    OWNER = "owner"
+    ADMIN = "admin"
+    MEMBER = "member"
+
+
+class Teammate(models.Model):
+    """A person's place in a workspace. A removed one keeps its row, so that the log keeps its names."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="teammates")
+    id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="teammates")
+    name = models.CharField(max_length=150, blank=True)
+    role = models.CharField(max_length=6, choices=Role, default=Role.MEMBER)
+    removed_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["workspace", "user"], name="teammate_unique")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def actor(self) -> Actor:
+        return Actor(ActorKind.TEAMMATE, self.workspace_id, id=self.id, name=self.name)
+
+    @property
+    def initials(self) -> str:
+        words = self.name.split()
+        return "".join(word[0] for word in (words[:1] + words[-1:] if len(words) > 1 else words)).upper() or "?"
+
+    @property
+    def may_manage(self) -> bool:
+        """Endpoints, tools, agent settings, keys, teammates."""
+        return self.role in {Role.OWNER, Role.ADMIN}
+
+
+class SigningKey(models.Model):
+    """An ES256 key pair of a workspace; the newest signs, all published ones verify."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="signing_keys")
+    id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
+    kid = models.CharField(max_length=64)
+    sealed_private_key = models.TextField()
+    public_jwk = models.JSONField()
+    created_at = models.DateTimeField(auto_now_add=True)
+    # Unpublished from this moment on; set when a newer key takes over.
+    retires_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["workspace", "kid"], name="signing_key_kid_unique")]
+        indexes = [models.Index(fields=["workspace", "-created_at"], name="signing_key_newest")]
+
+    def __str__(self) -> str:
+        return self.kid
+
+
+class ApiKey(models.Model):
+    """A company's program. Only a hash of the key is kept; `prefix` is for people to tell keys apart."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="api_keys")
+    id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
+    name = models.CharField(max_length=100)
+    prefix = models.CharField(max_length=12)
+    digest = models.CharField(max_length=64, unique=True)
+    scopes = models.JSONField(default=list)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["workspace", "-created_at"], name="api_key_newest")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Event(models.Model):
+    """One row of the append-only log. Written by team.events alone."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="events")
+    id = models.BigAutoField(primary_key=True)
+    kind = models.CharField(max_length=40)
+    at = models.DateTimeField()
+    actor_kind = models.CharField(max_length=8)
+    actor_id = models.CharField(max_length=32, blank=True)
+    actor_name = models.CharField(max_length=150, blank=True)
+    conversation_id = models.CharField(max_length=32, blank=True)
+    # The call, endpoint or person that the event is about.
+    subject_id = models.CharField(max_length=40, blank=True)
+    tool_name = models.CharField(max_length=64, blank=True)
+    data = models.JSONField(default=dict)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["workspace", "-id"], name="event_newest"),
+            models.Index(fields=["workspace", "kind", "-id"], name="event_by_kind"),
+            models.Index(fields=["workspace", "conversation_id", "-id"], name="event_by_conversation"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.subject_id}"

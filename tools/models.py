@@ -1,0 +1,188 @@
+"""Endpoints, their tools and syncs, and every execution of a tool."""
+
+from typing import Self
+
+from django.db import models
+
+from median_site.lib import ids
+from median_site.lib.actors import Actor, ActorKind
+
+
+class Endpoint(models.Model):
+    """A URL the company serves its manifest tools from. A removed one keeps its row for the runs that went to it."""
+
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="endpoints")
+    id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
+    url = models.URLField(max_length=2000)
+    sealed_secret = models.TextField()
+    # During a rotation the old secret signs too, until then.
+    sealed_old_secret = models.TextField(blank=True)
+    old_secret_until = models.DateTimeField(null=True, blank=True)
+    etag = models.CharField(max_length=200, blank=True)
+    sdk = models.CharField(max_length=100, blank=True)
+    synced_at = models.DateTimeField(null=True, blank=True)
+    failed_at = models.DateTimeField(null=True, blank=True)
+    failure = models.CharField(max_length=30, blank=True)
+    failure_detail = models.CharField(max_length=500, blank=True)
+    # Tools of the last manifest that could not be taken: [{"name", "path", "reason"}].
+    refused = models.JSONField(default=list)
+    removed_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "url"], name="endpoint_url_unique", condition=models.Q(removed_at=None)
+            )
+        ]
+        indexes = [models.Index(fields=["workspace", "created_at"], name="endpoint_list")]
+
+    def __str__(self) -> str:
+        return self.url
+
+
+class EndpointSync(models.Model):
+    """One sync of an endpoint: when, whether it worked, and what it changed."""
+
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="syncs")
+    id = models.BigAutoField(primary_key=True)
+    at = models.DateTimeField()
+    code = models.CharField(max_length=30, blank=True)
+    detail = models.CharField(max_length=500, blank=True)
+    changes = models.JSONField(default=list)
+
+    class Meta:
+        indexes = [models.Index(fields=["workspace", "endpoint", "-id"], name="endpoint_sync_newest")]
+
+    def __str__(self) -> str:
+        return f"{self.endpoint_id} {self.code or 'ok'}"
+
+
+class Risk(models.TextChoices):
+    LOW = "low"
+    MEDIUM = "medium"
+    REVIEWED = "reviewed"
+    HIGH = "high"
+
+
+class ToolQuerySet(models.QuerySet["Tool"]):
+    def usable(self) -> Self:
+        """Switched on, in the last good sync, and its endpoint not removed."""
+        return self.filter(switched_on=True, present=True, endpoint__removed_at=None)
+
+
+class Tool(models.Model):
+    """A tool as the last good sync described it. The switch is the team's and survives every sync."""
+
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="tools")
+    id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
+    endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="tools")
+    name = models.CharField(max_length=64)
+    label = models.CharField(max_length=80)
+    description = models.TextField()
+    risk = models.CharField(max_length=8, choices=Risk, default=Risk.LOW)
+    # JSON text, exactly as parsed from the manifest: jsonb would reorder its keys.
+    input_schema = models.TextField()
+    session_start = models.BooleanField(default=False)
+    requires = models.CharField(max_length=100, blank=True)
+    extra = models.JSONField(default=dict)
+    content_hash = models.CharField(max_length=64)
+    switched_on = models.BooleanField(default=True)
+    present = models.BooleanField(default=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = ToolQuerySet.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["workspace", "name"], name="tool_name_unique")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class RunState(models.TextChoices):
+    QUEUED = "queued"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+class Starter(models.TextChoices):
+    AGENT = "agent"
+    TEAMMATE = "teammate"
+    API = "api"
+    SESSION_START = "session_start"
+    TEST = "test"
+
+
+class ToolRun(models.Model):
+    """One execution of a tool. Its id is the call's id on the wire; an approved call's run has the request's id.
+
+    The call leaves only after `queued` became `running`, which happens once (tools.runs); a row that is running when its
+    process died is never sent again.
+    """
+
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="runs")
+    id = models.CharField(primary_key=True, max_length=40, default=ids.call_id, editable=False)
+    conversation = models.ForeignKey(
+        "conversations.Conversation", on_delete=models.CASCADE, null=True, blank=True, related_name="runs"
+    )
+    tool = models.ForeignKey(Tool, on_delete=models.SET_NULL, null=True, related_name="runs")
+    # As they were when the run was asked for.
+    endpoint_id = models.CharField(max_length=32)
+    tool_name = models.CharField(max_length=64)
+    tool_label = models.CharField(max_length=80)
+    risk = models.CharField(max_length=8, choices=Risk)
+    # The exact text that was shown and that leaves.
+    input = models.TextField()
+    started_by = models.CharField(max_length=13, choices=Starter)
+    by_id = models.CharField(max_length=32, blank=True)
+    by_name = models.CharField(max_length=150, blank=True)
+    # {"kind", "name", "at"} of an approved call.
+    approval = models.JSONField(null=True, blank=True)
+    turn_id = models.CharField(max_length=32, blank=True)
+    state = models.CharField(max_length=9, choices=RunState, default=RunState.QUEUED)
+    queued_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    # Published code and sentence of a failure; see tools.outcomes.
+    code = models.CharField(max_length=30, blank=True)
+    error = models.TextField(blank=True)
+    http_status = models.PositiveSmallIntegerField(null=True, blank=True)
+    # {"reason", "detail"} when the tool said no.
+    refusal = models.JSONField(null=True, blank=True)
+    raw = models.TextField(blank=True)
+    raw_flags = models.JSONField(default=list)
+    # What the model is told, as JSON text.
+    for_model = models.TextField(blank=True)
+    headline = models.CharField(max_length=200, blank=True)
+    rows = models.JSONField(null=True, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["workspace", "tool", "-queued_at"], name="run_by_tool"),
+            models.Index(fields=["workspace", "conversation", "-queued_at"], name="run_by_conversation"),
+            # The claim loop's and the hourly check's: they work for every workspace at once.
+            models.Index(fields=["queued_at"], name="run_queued", condition=models.Q(state="queued")),
+            models.Index(fields=["started_at"], name="run_running", condition=models.Q(state="running")),
+            models.Index(
+                fields=["ended_at"], name="run_unwritten", condition=models.Q(state="completed", headline="")
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tool_name} {self.id}"
+
+    @property
+    def is_over(self) -> bool:
+        return self.state in {RunState.COMPLETED, RunState.FAILED}
+
+    @property
+    def approver_name(self) -> str | None:
+        """`approvedBy` on the wire: who approved, or the teammate or API that runs it by hand."""
+        if self.approval:
+            return str(self.approval["name"])
+        if self.started_by == Starter.TEAMMATE:
+            return Actor(ActorKind.TEAMMATE, self.workspace_id, name=self.by_name).approver_name
+        return "the API" if self.started_by == Starter.API else None

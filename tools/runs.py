@@ -1,0 +1,156 @@
+"""The state of a run, and the only place that moves it: queued → running → completed or failed.
+
+A call may leave only after `begin` gave True, which happens once in a run's life. What is running when its process dies is
+never sent again: the hourly check fails it.
+"""
+
+from datetime import timedelta
+from typing import Final
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from conversations import threads
+from conversations.models import Conversation, ItemKind
+from median_site.lib import clock, ids, live, strict_json
+from median_site.lib.actors import Actor, system
+from median_site.lib.strict_json import Json
+from team import events
+from team.events import Kind
+from tools import outcomes, signals, writeups
+from tools.models import RunState, Starter, ToolRun
+from tools.outcomes import Outcome
+
+# A turn sends its own calls at once; whatever still waits after this was left behind by a process that died.
+LEFT_BEHIND: Final = timedelta(seconds=10)
+STUCK: Final = timedelta(minutes=10)
+
+
+def queue(
+    conversation: Conversation,
+    *,
+    tool_name: str,
+    tool_label: str,
+    tool_id: str | None,
+    endpoint_id: str,
+    risk: str,
+    input_text: str,
+    started_by: Starter,
+    call_id: str | None = None,
+    by: Actor | None = None,
+    turn_id: str = "",
+    approval: dict[str, Json] | None = None,
+) -> ToolRun:
+    """Write down a call that is to leave, in a locked conversation. `input_text` is the exact JSON that leaves.
+
+    An approved call has its card already; any other gets a place in the thread.
+    """
+    run = ToolRun.objects.create(
+        workspace_id=conversation.workspace_id,
+        id=call_id or ids.call_id(),
+        conversation=conversation,
+        tool_id=tool_id,
+        endpoint_id=endpoint_id,
+        tool_name=tool_name,
+        tool_label=tool_label,
+        risk=risk,
+        input=input_text,
+        started_by=started_by,
+        by_id=by.id if by else "",
+        by_name=by.name if by else "",
+        approval=approval,
+        turn_id=turn_id,
+        queued_at=clock.now(),
+    )
+    if not approval:
+        threads.add(conversation, kind=ItemKind.RUN, by=by, ref=run.id)
+    live.wake("agent")
+    return run
+
+
+def waiting_to_leave() -> QuerySet[ToolRun]:
+    """Queued runs that any agent process may take: approved and by hand at once, a turn's own once left behind."""
+    own_turns = Q(started_by=Starter.AGENT, approval=None)
+    left_behind = Q(queued_at__lt=clock.now() - LEFT_BEHIND)
+    return ToolRun.objects.filter(~own_turns | left_behind, state=RunState.QUEUED).order_by("queued_at")
+
+
+def begin(call_id: str) -> bool:
+    """Claim the right to send this call, once in its life: True for exactly one caller."""
+    queued = ToolRun.objects.filter(id=call_id, state=RunState.QUEUED)
+    return bool(queued.update(state=RunState.RUNNING, started_at=clock.now()))
+
+
+def finish(call_id: str, outcome: Outcome) -> bool:
+    """Record what came back of a running call. False when it is over already: the first outcome stands."""
+    return _end(call_id, outcome, was=RunState.RUNNING)
+
+
+def refuse(call_id: str, outcome: Outcome) -> bool:
+    """End a queued call that must not leave. False when it has left or is over."""
+    return _end(call_id, outcome, was=RunState.QUEUED)
+
+
+def fail_stuck() -> int:
+    """Fail every call that has run for ten minutes without reporting back. Gives how many."""
+    stuck = ToolRun.objects.filter(state=RunState.RUNNING, started_at__lte=clock.now() - STUCK).order_by("started_at")
+    no_result = outcomes.no_result()
+    return sum(_end(run_id, no_result, was=RunState.RUNNING, stuck=True) for run_id in stuck.values_list("id", flat=True))
+
+
+def write_up(call_id: str) -> None:
+    """Make the headline and rows of a completed run, once."""
+    with transaction.atomic():
+        run = ToolRun.objects.get(id=call_id)
+        conversation = threads.lock(run.conversation_id) if run.conversation_id else None
+        made = writeups.write_up(label=run.tool_label, result=outcomes.stored_result(run.raw), refusal=run.refusal)
+        unwritten = ToolRun.objects.filter(id=call_id, state=RunState.COMPLETED, headline="")
+        if unwritten.update(headline=made.headline, rows=made.as_json()) and conversation:
+            _touch(conversation, run)
+
+
+def unwritten() -> QuerySet[ToolRun]:
+    """Completed runs that have no headline yet, oldest first."""
+    return ToolRun.objects.filter(state=RunState.COMPLETED, headline="").order_by("ended_at")
+
+
+def _end(call_id: str, outcome: Outcome, *, was: RunState, stuck: bool = False) -> bool:
+    with transaction.atomic():
+        conversation_id = ToolRun.objects.values_list("conversation_id", flat=True).get(id=call_id)
+        conversation = threads.lock(conversation_id) if conversation_id else None
+        moved = ToolRun.objects.filter(id=call_id, state=was).update(
+            state=RunState(outcome.state),
+            ended_at=clock.now(),
+            code=outcome.code,
+            error=outcome.sentence or "",
+            http_status=outcome.http_status,
+            refusal=outcome.refusal.as_json() if outcome.refusal else None,
+            raw=outcome.raw_text,
+            raw_flags=outcome.raw_flags,
+            for_model=strict_json.dumps(outcome.for_model),
+        )
+        if not moved:
+            return False
+        run = ToolRun.objects.get(id=call_id)
+        _record(run, stuck=stuck)
+        if conversation:
+            _touch(conversation, run)
+            signals.run_ended.send(sender=ToolRun, run=run, conversation=conversation, stuck=stuck)
+        live.wake("agent")
+    return True
+
+
+def _touch(conversation: Conversation, run: ToolRun) -> None:
+    kind = ItemKind.APPROVAL if run.approval else ItemKind.RUN
+    threads.touch(conversation, kind=kind, ref=run.id)
+
+
+def _record(run: ToolRun, *, stuck: bool) -> None:
+    ended = Kind.RUN_COMPLETED if run.state == RunState.COMPLETED else Kind.RUN_FAILED
+    data: dict[str, Json] = {"label": run.tool_label, "risk": run.risk, "code": run.code, "started_by": run.started_by}
+    if run.http_status:
+        data["http_status"] = run.http_status
+    events.record(
+        Kind.RUN_STUCK if stuck else ended, by=system(run.workspace_id), conversation_id=run.conversation_id or "",
+        subject_id=run.id, tool_name=run.tool_name, data=data,
+    )  # fmt: skip
