@@ -1,6 +1,7 @@
 """The customer's socket: a session token opens it, and it shows that customer's own conversation and no other."""
 
 import asyncio
+from dataclasses import dataclass
 from typing import Final
 
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, WebSocketScope
@@ -10,7 +11,7 @@ from median_site.lib import hub
 from median_site.lib.db import in_thread
 from median_site.lib.errors import DomainError
 from median_site.lib.hub import Socket
-from median_site.lib.sockets import REFUSED, Closed, Connection, Frame
+from median_site.lib.sockets import REFUSED, Closed, Connection, Frame, since_of
 
 # Seconds that a socket may stay open without having said whose it is.
 PATIENCE: Final = 10.0
@@ -21,52 +22,58 @@ async def live(scope: WebSocketScope, receive: ASGIReceiveCallable, send: ASGISe
     await CustomerConnection(scope, receive, send).serve()
 
 
-class CustomerConnection(Connection):
-    """Frames: {"token": ..., "since": 12}; again with a newer token, or after the first message began a conversation."""
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a token opens: a person of a workspace, and the conversation they see (empty before their first message)."""
 
-    _first: Frame
+    workspace_id: str
+    person: str
+    conversation_id: str
+
+    def is_for(self, socket: Socket) -> bool:
+        return (self.workspace_id, self.person) == (socket.workspace_id, socket.person)
+
+
+class CustomerConnection(Connection):
+    """Frames: {"token": ..., "since": 12}; again with a newer token, or once the first message began a conversation."""
+
     _token: str
 
     async def admit(self) -> Socket | None:
         try:
             async with asyncio.timeout(PATIENCE):
-                self._first = await self.next_frame()
+                frame = await self.next_frame()
         except TimeoutError:
             return None
-        self._token = str(self._first.get("token"))
-        found = await in_thread(_session, self._token)
-        return Socket(workspace_id=found[0], person=found[1]) if found else None
-
-    async def begin(self, socket: Socket) -> None:
-        await self.take(socket, self._first)
+        self._token = str(frame.get("token"))
+        opened = await in_thread(_open, self._token)
+        if opened is None:
+            return None
+        self.put_back(frame)
+        return Socket(workspace_id=opened.workspace_id, person=opened.person)
 
     async def is_still_admitted(self, socket: Socket) -> bool:
-        return await in_thread(_session, self._token) == (socket.workspace_id, socket.person)
+        opened = await in_thread(_open, self._token)
+        return opened is not None and opened.is_for(socket)
 
     async def take(self, socket: Socket, frame: Frame) -> None:
-        since = frame.get("since", 0)
-        if not isinstance(since, int):
-            raise ValueError("since is not a number")
-        self._token = str(frame.get("token"))
-        if not await self.is_still_admitted(socket):
+        since = since_of(frame)
+        token = str(frame.get("token"))
+        opened = await in_thread(_open, token)
+        if opened is None or not opened.is_for(socket):
             raise Closed(REFUSED)
-        conversation_id = await in_thread(_conversation, self._token)
-        if conversation_id:
-            hub.current().watch(socket, "widget", id=conversation_id, since=since)
+        self._token = token
+        if opened.conversation_id:
+            hub.current().watch(socket, "widget", id=opened.conversation_id, since=since)
 
 
-def _session(token: str) -> tuple[str, str] | None:
-    """The workspace and the person that a token is for, if it is good now. Writes nothing about the person."""
+def _open(token: str) -> Opened | None:
+    """None when the token is not good now. Nothing is written down about somebody who only looks."""
     try:
         session = widget_session.open_session(token)
     except DomainError:
         return None
-    standing = "anonymous" if session.said.anonymous else "verified"
-    return session.workspace.id, f"{standing}:{session.said.subject}"
-
-
-def _conversation(token: str) -> str:
-    """The conversation that the widget shows, or empty before the first message."""
-    customer = widget_session.known_customer(widget_session.open_session(token))
+    customer = widget_session.known_customer(session)
     conversation = widget_session.conversation_of(customer) if customer else None
-    return conversation.id if conversation else ""
+    standing = "anonymous" if session.said.anonymous else "verified"
+    return Opened(session.workspace.id, f"{standing}:{session.said.subject}", conversation.id if conversation else "")

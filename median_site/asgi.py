@@ -1,0 +1,27 @@
+"""The ASGI application that a web server runs: pages go to Django, the two sockets to their consumers."""
+
+import os
+
+from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope, WebSocketScope
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "median_site.settings")
+pages = get_asgi_application()
+
+# Models can be imported only now.
+from conversations.channels import widget_consumer, widget_pushes  # noqa: E402
+from median_site.dashboard import consumers, pushes  # noqa: E402
+from median_site.lib import sockets  # noqa: E402
+
+pushes.register()
+widget_pushes.register()
+
+SOCKETS = {"/live/": consumers.live, "/widget/live/": widget_consumer.live}
+
+
+async def application(scope: HTTPScope | WebSocketScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+    """One request or one socket."""
+    if scope["type"] == "websocket":
+        await SOCKETS.get(scope["path"], sockets.refuse)(scope, receive, send)
+    else:
+        await pages(scope, receive, send)

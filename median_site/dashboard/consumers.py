@@ -1,0 +1,66 @@
+"""The teammates' socket: a session opens it, and it shows threads and the queue of that teammate's workspace."""
+
+from importlib import import_module
+from typing import cast
+
+from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, WebSocketScope
+from django.conf import settings
+from django.contrib import auth
+from django.contrib.sessions.backends.base import SessionBase
+from django.http import HttpRequest, parse_cookie
+
+from conversations import access
+from median_site.lib import hub
+from median_site.lib.actors import Actor, ActorKind
+from median_site.lib.db import in_thread
+from median_site.lib.errors import NotFound
+from median_site.lib.hub import Socket
+from median_site.lib.sockets import Connection, Frame, since_of
+from team.access import teammate_of
+from team.models import Teammate
+
+
+async def live(scope: WebSocketScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+    """The ASGI application of /live/."""
+    await TeammateConnection(scope, receive, send).serve()
+
+
+class TeammateConnection(Connection):
+    """Frames: {"watch": "thread", "id": ..., "since": 41} and {"watch": "queue", "since": ...}."""
+
+    async def admit(self) -> Socket | None:
+        teammate = await in_thread(_signed_in, self.scope)
+        return Socket(workspace_id=teammate.workspace_id, person=teammate.id) if teammate else None
+
+    async def is_still_admitted(self, socket: Socket) -> bool:
+        teammate = await in_thread(_signed_in, self.scope)
+        return teammate is not None and teammate.id == socket.person
+
+    async def take(self, socket: Socket, frame: Frame) -> None:
+        since = since_of(frame)
+        if frame.get("watch") == "queue":
+            hub.current().watch(socket, "row", since=since)
+        elif frame.get("watch") == "thread":
+            conversation_id = await in_thread(_visible, socket, str(frame.get("id")))
+            hub.current().watch(socket, "thread", id=conversation_id, since=since)
+        else:
+            raise ValueError("it asks for nothing")
+
+
+def _signed_in(scope: WebSocketScope) -> Teammate | None:
+    """The teammate of the handshake's session, as it is now: it may have been ended since, or the password changed."""
+    cookies = [value.decode("latin-1") for name, value in scope["headers"] if name.lower() == b"cookie"]
+    key = parse_cookie("; ".join(cookies)).get(settings.SESSION_COOKIE_NAME)
+    request = HttpRequest()
+    request.session = cast(SessionBase, import_module(settings.SESSION_ENGINE).SessionStore(key))
+    request.user = auth.get_user(request)
+    return teammate_of(request)
+
+
+def _visible(socket: Socket, conversation_id: str) -> str:
+    """Raises ValueError for ids of other workspaces and of nothing alike."""
+    teammate = Actor(ActorKind.TEAMMATE, socket.workspace_id, id=socket.person)
+    try:
+        return access.conversation(teammate, conversation_id).id
+    except NotFound:
+        raise ValueError("no such conversation") from None

@@ -1,0 +1,235 @@
+"""The Channels layer: one broadcast that every process hears, each keeping what is for its own channels. At most once:
+who may have missed something gets {"type": "layer.resync"}. What is worth sending is not decided here (live)."""
+
+import asyncio
+import json
+import logging
+import random
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from typing import Final
+
+import psycopg
+import redis
+from channels.layers import get_channel_layer  # type: ignore[import-untyped]  # Channels ships no types
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.db import connection, transaction
+from redis.asyncio import Redis as AsyncRedis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+
+from median_site.lib.db import in_thread
+
+Message = dict[str, object]
+
+BROADCAST: Final = "median"
+RESYNC: Final = "layer.resync"
+# PostgreSQL refuses a payload of 8,000 bytes.
+PAYLOAD_LIMIT: Final = 8_000
+# Messages that a channel holds for a slow reader, before they are dropped for one resync.
+CAPACITY: Final = 1_000
+# Seconds: between tries to hear again (doubling, jittered), and how long a new channel waits for the first.
+PAUSES: Final = (0.1, 5.0)
+FIRST_HEARING: Final = 5.0
+
+log = logging.getLogger(__name__)
+
+
+class MessageTooLarge(ValueError):
+    """A layer carries doorbells; what it is about is read from the database."""
+
+
+class _Ears:
+    """The channels of one event loop, and the task that fills them."""
+
+    def __init__(self, layer: "BroadcastLayer") -> None:
+        self._layer = layer
+        self.channels: dict[str, asyncio.Queue[Message]] = {}
+        self.groups: dict[str, set[str]] = {}
+        self.hearing = asyncio.Event()
+        self.task = asyncio.create_task(self._listen(), name="channel layer")
+
+    async def _listen(self) -> None:
+        pause = PAUSES[0]
+        while True:
+            try:
+                async with aclosing(self._layer._hear()) as payloads:
+                    async for payload in payloads:
+                        if payload is None:
+                            pause = PAUSES[0]
+                            self._begin()
+                        else:
+                            self._deliver(payload)
+            except (psycopg.Error, redis.RedisError, OSError) as error:
+                log.warning("The channel layer hears nothing: %s", error)
+            self.hearing.clear()
+            await asyncio.sleep(pause * random.uniform(0.5, 1))  # noqa: S311  # spreads load, keeps no secret
+            pause = min(pause * 2, PAUSES[1])
+
+    def _begin(self) -> None:
+        """From here on everything is heard; what was sent before may have been missed."""
+        self.hearing.set()
+        for queue in self.channels.values():
+            _put(queue, {"type": RESYNC})
+
+    def _deliver(self, payload: str) -> None:
+        envelope = json.loads(payload)
+        names = self.groups.get(envelope["group"], ()) if "group" in envelope else (envelope["channel"],)
+        for name in names:
+            if name in self.channels:
+                _put(self.channels[name], envelope["message"])
+
+    def forget(self, channel: str) -> None:
+        self.channels.pop(channel, None)
+        for group in [group for group, names in self.groups.items() if channel in names]:
+            self.leave(group, channel)
+
+    def leave(self, group: str, channel: str) -> None:
+        names = self.groups.get(group, set())
+        names.discard(channel)
+        if not names:
+            self.groups.pop(group, None)
+
+
+class BroadcastLayer(ABC):
+    """What Channels asks of a layer (send, receive, new_channel, groups), and `notify` for code in a transaction."""
+
+    extensions = ("groups",)
+
+    def __init__(self) -> None:
+        self._by_loop: dict[asyncio.AbstractEventLoop, _Ears] = {}
+
+    @abstractmethod
+    def notify(self, group: str, message: Message) -> None:
+        """Ring a group when the transaction commits, and not at all when it rolls back. Raises MessageTooLarge."""
+
+    @abstractmethod
+    def _publish(self, payload: str) -> None:
+        """Broadcast on the spot (or with the transaction, where the broadcast has transactions)."""
+
+    @abstractmethod
+    def _hear(self) -> AsyncGenerator[str | None]:
+        """First None, when nothing can be missed any more, then payloads. Raises, or ends, when something may be."""
+
+    async def new_channel(self, prefix: str = "specific") -> str:
+        """A channel that hears from here on, except while the broadcast is away: then a resync follows."""
+        ears = self._ears()
+        try:
+            await asyncio.wait_for(ears.hearing.wait(), FIRST_HEARING)
+        except TimeoutError:
+            log.warning("A channel was opened while the channel layer hears nothing")
+        name = f"{prefix}.{uuid.uuid4().hex}"
+        ears.channels[name] = asyncio.Queue(CAPACITY)
+        return name
+
+    async def receive(self, channel: str) -> Message:
+        """The next message. Cancelling it gives the channel up, as Channels expects."""
+        ears = self._ears()
+        queue = ears.channels.setdefault(channel, asyncio.Queue(CAPACITY))
+        try:
+            return await queue.get()
+        except asyncio.CancelledError:
+            ears.forget(channel)
+            raise
+
+    async def send(self, channel: str, message: Message) -> None:
+        await in_thread(self._publish, _payload("channel", channel, message))
+
+    async def group_send(self, group: str, message: Message) -> None:
+        await in_thread(self._publish, _payload("group", group, message))
+
+    async def group_add(self, group: str, channel: str) -> None:
+        self._ears().groups.setdefault(group, set()).add(channel)
+
+    async def group_discard(self, group: str, channel: str) -> None:
+        self._ears().leave(group, channel)
+
+    def _ears(self) -> _Ears:
+        loop = asyncio.get_running_loop()
+        if loop not in self._by_loop:
+            self._by_loop = {open_loop: ears for open_loop, ears in self._by_loop.items() if not open_loop.is_closed()}
+            self._by_loop[loop] = _Ears(self)
+        return self._by_loop[loop]
+
+
+class PostgresChannelLayer(BroadcastLayer):
+    """LISTEN on a direct connection of its own; NOTIFY on Django's, so that a message is part of its transaction."""
+
+    def notify(self, group: str, message: Message) -> None:
+        self._publish(_payload("group", group, message))
+
+    def _publish(self, payload: str) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_notify(%s, %s)", [BROADCAST, payload])
+
+    async def _hear(self) -> AsyncGenerator[str | None]:
+        async with await psycopg.AsyncConnection.connect(**_connection_params(), autocommit=True) as listener:
+            await listener.execute(f"LISTEN {BROADCAST}")
+            yield None
+            async with aclosing(listener.notifies()) as notifications:
+                async for notification in notifications:
+                    yield notification.payload
+
+
+class RedisChannelLayer(BroadcastLayer):
+    """Pub/sub on one Redis channel. (channels-redis does not tell when its listener was away: pages would stay behind.)"""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._client = redis.Redis.from_url(settings.MEDIAN_REDIS_URL, socket_timeout=2, socket_connect_timeout=2)
+
+    def notify(self, group: str, message: Message) -> None:
+        """A failure of Redis is logged: what happened has happened, and pages catch up when it is back."""
+        payload = _payload("group", group, message)
+        transaction.on_commit(lambda: self._publish(payload), robust=True)
+
+    def _publish(self, payload: str) -> None:
+        self._client.publish(BROADCAST, payload)
+
+    async def _hear(self) -> AsyncGenerator[str | None]:
+        # No silent retry: a connection that was away is a resync.
+        retry = Retry(NoBackoff(), 0)
+        client = AsyncRedis.from_url(settings.MEDIAN_REDIS_URL, socket_timeout=None, socket_keepalive=True, retry=retry)
+        async with client, client.pubsub() as pubsub:
+            await pubsub.subscribe(BROADCAST)
+            async for event in pubsub.listen():
+                if event["type"] == "subscribe":
+                    yield None
+                elif event["type"] == "message":
+                    yield event["data"].decode()
+
+
+def current() -> BroadcastLayer:
+    """The layer of the settings."""
+    layer = get_channel_layer()
+    if not isinstance(layer, BroadcastLayer):
+        raise ImproperlyConfigured("CHANNEL_LAYERS must name a layer of median_site.lib.layer.")
+    return layer
+
+
+def _payload(kind: str, name: str, message: Mapping[str, object]) -> str:
+    payload = json.dumps({kind: name, "message": message}, ensure_ascii=False, separators=(",", ":"))
+    size = len(payload.encode())
+    if size >= PAYLOAD_LIMIT:
+        raise MessageTooLarge(f"A message to {name} has {size:,} bytes; fewer than {PAYLOAD_LIMIT:,} can be carried.")
+    return payload
+
+
+def _put(queue: asyncio.Queue[Message], message: Message) -> None:
+    """A full queue's reader has to look for itself what it missed."""
+    if queue.full():
+        while not queue.empty():
+            queue.get_nowait()
+        message = {"type": RESYNC}
+    queue.put_nowait(message)
+
+
+def _connection_params() -> dict[str, object]:
+    """Django's own, without its types; a peer that is gone without a word is noticed within half a minute."""
+    params = connection.get_connection_params()
+    for mine in ("cursor_factory", "context", "prepare_threshold"):
+        params.pop(mine, None)
+    return params | {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}

@@ -1,0 +1,114 @@
+"""The only door to browsers and to sleeping processes. Code that changes something rings a doorbell inside its
+transaction; each web process then renders what its pages watch, once (hub), with the renderers registered here."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, TypedDict
+
+from median_site.lib import layer
+
+# A page that missed more things than this fetches itself again instead.
+MOST: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a renderer is asked for.
+
+    `id` is the thing that changed, or empty for a page that watches the whole feed and has just come (back). `since` is
+    what those who wait have: a version, or for a whole feed the number that its page carries. `people` are the ids of
+    the teammates who will get the answer (of no use for the widget).
+    """
+
+    workspace_id: str
+    id: str
+    since: int
+    people: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """One frame: the version it brings a page to, the JSON that goes out, and who gets it (None: all who wait)."""
+
+    version: int
+    payload: Mapping[str, object]
+    people: frozenset[str] | None = None
+
+
+class Doorbell(TypedDict):
+    """What crosses processes: that something changed, never what it is now."""
+
+    type: Literal["changed"]
+    workspace: str
+    kind: str
+    id: str
+    version: int
+
+
+# Runs in a thread, and may raise: then nobody moves on, and the next doorbell tries again.
+Renderer = Callable[[Ask], list[Push]]
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """Something that pages watch, one thing of it or all: how it is rendered, and the kinds of doorbells it hears."""
+
+    name: str
+    render: Renderer
+    kinds: frozenset[str]
+
+
+feeds: Final[dict[str, Feed]] = {}
+
+
+def register(feed: str, render: Renderer, *, on: set[str]) -> None:
+    """Say how a feed is rendered and which kinds of changes concern it. Later calls replace earlier ones."""
+    feeds[feed] = Feed(feed, render, frozenset(on))
+
+
+def refresh(id: str, version: int) -> Push:
+    """Too much to send: the page is to fetch itself again."""
+    return Push(version, {"kind": "refresh", "id": id, "version": version})
+
+
+def changed(kind: str, *, workspace_id: str, id: str, version: int = 0) -> None:
+    """Ring for whoever watches this thing; heard when the transaction commits, never when it rolls back.
+
+    `version` lets those who have it already stay quiet; 0 makes everybody look. The kind "teammate" is special: that
+    teammate's sockets are checked again, and closed if the session or the teammate is gone.
+    """
+    bell = Doorbell(type="changed", workspace=workspace_id, kind=kind, id=id, version=version)
+    layer.current().notify(group_of(workspace_id), dict(bell))
+
+
+def group_of(workspace_id: str) -> str:
+    """The group that hears what happens in a workspace."""
+    return f"workspace.{workspace_id}"
+
+
+def wake(name: str) -> None:
+    """Wake the processes that listen to `bells(name)`, when the transaction commits."""
+    layer.current().notify(name, {"type": "wake"})
+
+
+async def bells(name: str, *, every: float | None = None) -> AsyncIterator[layer.Message]:
+    """A message for each `wake(name)`, and one whenever some may have been missed ("layer.resync").
+
+    With `every`, also {"type": "tick"} after so many quiet seconds: the poll that a doorbell only hurries along.
+    """
+    channels = layer.current()
+    channel = await channels.new_channel()
+    await channels.group_add(name, channel)
+    receiving = asyncio.create_task(channels.receive(channel))
+    try:
+        while True:
+            done, _ = await asyncio.wait({receiving}, timeout=every)
+            if not done:
+                yield {"type": "tick"}
+                continue
+            message = receiving.result()
+            receiving = asyncio.create_task(channels.receive(channel))
+            yield message
+    finally:
+        receiving.cancel()  # gives the channel up
