@@ -45,8 +45,8 @@ class Socket:
 class Topic:
     """One thing of a feed (or, without an id, all of it) and the sockets that watch it.
 
-    Renders are strictly one after the other, so frames arrive in order. Each watcher's `since` is what it was sent last;
-    those with the same one share a render. Whoever comes gets what it missed before anything newer.
+    Renders are strictly one after the other, so frames arrive in order. Each watcher's `since` is what it was sent
+    last; those with the same one share a render. Whoever comes gets what it missed before anything newer.
     """
 
     def __init__(self, feed: Feed, workspace_id: str, id: str) -> None:

@@ -175,7 +175,7 @@ class PostgresChannelLayer(BroadcastLayer):
 
 
 class RedisChannelLayer(BroadcastLayer):
-    """Pub/sub on one Redis channel. (channels-redis does not tell when its listener was away: pages would stay behind.)"""
+    """Pub/sub on one Redis channel. channels-redis does not tell that its listener was away, and pages stay behind."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -98,7 +98,7 @@ class Connection(ABC):
             await here.leave(socket)
 
     async def next_frame(self) -> Frame:
-        """The next frame that is a JSON object. Raises Closed when the browser is gone, or sends too much or too often."""
+        """The next frame that is a JSON object. Raises Closed when the browser is gone, or sends too much."""
         while not self._put_back:
             event = await self._receive()
             if event["type"] != "websocket.receive":
