@@ -76,8 +76,11 @@ def decide(reading: Reading, *, tools: Mapping[str, ToolSpec]) -> Move:
 def _respond(reading: Reading, *, tools: Mapping[str, ToolSpec]) -> Move:
     if not REFUND_ORDER.spoken_of(reading.text) and (said := for_people(reading)):
         return said
+    left_alone = phrases.phrase(LEFT_ALONE, name=reading.first_name)
     if any(question in reading.last_reply for question in OPEN_QUESTIONS):
-        # The answer to an open question means what was asked for before it.
+        if reading.said_never_mind:
+            return left_alone
+        # The answer to an open question belongs to what was asked for before it.
         return _match("\n".join(reading.matter), reading, tools=tools) or _talk(reading, tools=tools)
     asked = _asked_about(reading, tools=tools)
     if asked and reading.said_yes:
@@ -85,8 +88,7 @@ def _respond(reading: Reading, *, tools: Mapping[str, ToolSpec]) -> Move:
         return _pursue(asked, reading, tools=tools, needs_yes=needs_yes)
     move = _match(reading.text, reading, tools=tools)
     if move is None and asked:
-        no = phrases.phrase(LEFT_ALONE, name=reading.first_name)
-        return no if reading.said_no else _pursue(asked, reading, tools=tools, needs_yes=True)
+        return left_alone if reading.said_no else _pursue(asked, reading, tools=tools, needs_yes=True)
     return move or _talk(reading, tools=tools)
 
 
@@ -128,10 +130,7 @@ def _pursue(intent: Intent, reading: Reading, *, tools: Mapping[str, ToolSpec], 
 
     A yes counts only for exactly the question that was asked: with another order named, it is asked anew.
     """
-    spec = intent.spec_in(tools)
-    if spec is None:
-        return _talk(reading, tools=tools)
-    inputs = intent.inputs(reading, spec)
+    inputs = intent.inputs(reading, tools[intent.tool])
     if "orderNumber" in inputs and (first := _order_first(reading, tools=tools)) is not None:
         return first
     missing = next((question for key, question in intent.missing.items() if key not in inputs), None)
@@ -158,8 +157,7 @@ def _order_first(reading: Reading, *, tools: Mapping[str, ToolSpec]) -> Move | N
         return None if is_known else _tell(ORDER_STATUS, step.result, inputs=inputs, reading=reading, tools=tools)
     looked_up = [past for past in reading.past if (past.tool, past.arguments) == (ORDER_STATUS.tool, inputs)]
     is_seen = any(kind_of(past.result) == "data" for past in looked_up)
-    is_told = any(number in orders_in(reply) for reply in reading.replies)
-    return None if is_seen or is_told else (Call(ORDER_STATUS.tool, inputs),)
+    return None if is_seen else (Call(ORDER_STATUS.tool, inputs),)
 
 
 def _help_with_problem(reading: Reading, *, tools: Mapping[str, ToolSpec]) -> Move:

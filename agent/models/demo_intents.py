@@ -38,7 +38,7 @@ URGENT = _words(r"\b(?:urgent|asap|everyone|outage|is down)\b")
 BUG = _words(r"\b(?:bug|crash\w*|error|broken page|(?:doesn't|does not|won't|isn't|not) (?:work|load|sav|open)\w*)\b")
 REFUND = _words(r"\brefund\w*|\bmoney back\b|\b(?:have|get|want|give|send)\b[^.?!]*\$\s?\d[^?!]*?\bback\b")
 NO_REFUND = _words(
-    r"\b(?:no|not|don't|without|instead of|rather than)\b[^.,;?!]{0,30}\brefund"
+    r"\b(?:no|not|don't|without|instead of|rather than)\b[^.,;?!\n]{0,30}\brefund"
     r"|\brefund policy|\bhow (?:long|do refunds)"
     r"|\b(?:where|when)(?:'s| is| will| do)\b[^.?!]*\brefund|\b(?:has|did) (?:my|the)\b[^.?!]*\brefund"
 )
@@ -236,7 +236,7 @@ ACTIONS = (
         ability="cancel a subscription",
         what="cancellation",
         wanted=_words(r"\b(?:cancel|end|stop)\b[^.?!]*\b(?:subscription|plan|membership)\b"),
-        unwanted=_words(r"\b(?:not|don't|never|without|how|can't)\b[^.,;?!]{0,30}\b(?:cancel|end|stop)"),
+        unwanted=_words(r"\b(?:not|don't|never|without|how|can't)\b[^.,;?!\n]{0,30}\b(?:cancel|end|stop)"),
         takes=("reason",),
         inputs=_cancel_inputs,
         question="Shall I ask the team to cancel your subscription?",

@@ -21,12 +21,15 @@ KINDS: dict[str, Kind] = {
 }
 ORDER = re.compile(r"\bORD-\d+\b", re.I)
 CUSTOMER_NAME = re.compile(
-    r"""(?:\bcustomer(?:'s)?\ name(?:\ is)? | ^[\s*-]*name | "name") \s*:?\s*"? ([^\W\d_][\w'-]{0,39})""",
+    r"""(?:\bcustomer(?:'s)?\ name(?:\ is)? | ^[\s*-]*name | "name") \s*:?\s*"?
+    (?!(?:unknown|none|null|not)\b) ([^\W\d_][\w'-]{0,39})""",
     re.I | re.M | re.X,
 )
 OWN_NAME = re.compile(r"\bYour name is ([^.\n]{1,80})\.")
 YES = re.compile(r"\W*(?:yes|yep|yeah|sure|ok|okay|please do|go ahead|do it|correct|confirm(?:ed)?|of course)\b", re.I)
 NO = re.compile(r"\b(?:no|nope|not|don't|never|wait|stop|leave it)\b", re.I)
+
+NEVER_MIND = re.compile(r"\W*(?:no|nope|never ?mind|forget it|leave it)(?:,? thank(?:s| you))?\W*", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,11 @@ class Reading:
     @property
     def said_no(self) -> bool:
         return bool(NO.search(self.text))
+
+    @property
+    def said_never_mind(self) -> bool:
+        """Nothing but a no, which answers an open question as well."""
+        return bool(NEVER_MIND.fullmatch(self.text))
 
     def result_of(self, tool: str, arguments: dict[str, Json]) -> Step | None:
         """The step that made exactly this call since the customer last wrote."""
