@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+from median_site.lib.strict_json import Json
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agent.models import demo_phrases as phrases
-from agent.models.base import Answer, Json, Message, ToolCall, ToolSpec
+from agent.models.base import Answer, Message, ToolCall, ToolSpec
 from agent.models.demo_intents import (
     ACTIONS,
     EVERY_INTENT,
@@ -26,6 +26,7 @@ from agent.models.demo_intents import (
 )
 from agent.models.demo_reading import Reading, kind_of, orders_in, read
 from agent.models.demo_talk import LEFT_ALONE, NO_REFUNDS, for_people, small_talk
+from median_site.lib.strict_json import Json
 
 SORRY = "I'm sorry about that{name}. "
 NO_TOOL_FOR_PROBLEM = "A teammate will step in here and put it right."
@@ -146,18 +147,18 @@ def _pursue(intent: Intent, reading: Reading, *, tools: Mapping[str, ToolSpec], 
 
 
 def _order_first(reading: Reading, *, tools: Mapping[str, ToolSpec]) -> Move | None:
-    """The look-up of the current order, when it has not been seen yet, or why it cannot be seen; None: go on."""
+    """The look-up of the current order, or why nothing more can be done about it; None: it is seen, go on."""
     number = reading.order
     if number is None or ORDER_STATUS.spec_in(tools) is None:
         return None
     inputs: Inputs = {"orderNumber": number}
-    step = reading.result_of(ORDER_STATUS.tool, inputs)
-    if step is not None:
-        is_known = kind_of(step.result) == "data"
-        return None if is_known else _tell(ORDER_STATUS, step.result, inputs=inputs, reading=reading, tools=tools)
-    looked_up = [past for past in reading.past if (past.tool, past.arguments) == (ORDER_STATUS.tool, inputs)]
-    is_seen = any(kind_of(past.result) == "data" for past in looked_up)
-    return None if is_seen else (Call(ORDER_STATUS.tool, inputs),)
+    step = reading.result_of(ORDER_STATUS.tool, inputs) or reading.seen_before(ORDER_STATUS.tool, inputs)
+    if step is None:
+        return (Call(ORDER_STATUS.tool, inputs),)
+    is_refunded = isinstance(step.result, dict) and step.result.get("status") == "refunded"
+    if kind_of(step.result) == "data" and not is_refunded:
+        return None
+    return _tell(ORDER_STATUS, step.result, inputs=inputs, reading=reading, tools=tools)
 
 
 def _help_with_problem(reading: Reading, *, tools: Mapping[str, ToolSpec]) -> Move:
@@ -219,13 +220,8 @@ def _refused(said: Mapping[str, Json], *, inputs: Inputs, reading: Reading, tool
 
 def _ending(outcome: Mapping[str, Json], *, reading: Reading, tools: Mapping[str, ToolSpec]) -> str:
     """How a request that waited ended."""
-    name, status, result, said = (
-        reading.first_name,
-        outcome.get("status"),
-        outcome.get("result"),
-        outcome.get("refusal"),
-    )
-    given = outcome.get("input")
+    status, result, said, given = (outcome.get(key) for key in ("status", "result", "refusal", "input"))
+    name = reading.first_name
     inputs = given if isinstance(given, dict) else {}
     intent = next((row for row in EVERY_INTENT if row.tool == outcome.get("tool")), None)
     if isinstance(said, dict):

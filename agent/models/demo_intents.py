@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from agent.models import demo_phrases as phrases
-from agent.models.base import Json, ToolSpec
+from agent.models.base import ToolSpec
 from agent.models.demo_reading import Reading, newest
+from median_site.lib.strict_json import Json
 
 WHICH_ORDER = "Which order is it? The number looks like ORD-1042."
 WHICH_REASON = "What went wrong with it: did it arrive damaged, did it come late, or was it the wrong item?"
@@ -192,7 +193,7 @@ LOOK_UPS = (
         tool="usageThisMonth",
         ability="check your usage",
         what="usage",
-        wanted=_words(r"\b(?:usage|quota|overage)\b|\bhow many requests\b|\brequests? (?:left|used)\b"),
+        wanted=_words(r"\b(?:usage|quota|overage)\b|\bhow many (?:requests|cups)\b|\brequests? (?:left|used)\b"),
         done=phrases.usage,
     ),
     Intent(

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agent.models.base import Json
 from agent.models.demo_reading import Kind
+from median_site.lib.strict_json import Json
 
 ASKED = "You'll get the answer here."
 NOT_DONE = "I'm sorry{name}, the {what} did not go through. A teammate will look into it."
@@ -25,6 +25,14 @@ ENDINGS = {
     "failed": NOT_DONE,
     "denied": "The team did not approve the {what}. If you'd like to talk it over, a teammate can step in here.",
     "expired": "Nobody on the team answered the request for the {what} in time, so nothing was done.",
+}
+# What an order's status reads like: of one that needs no following any more, and of one that does.
+SETTLED = {"delivered": "was delivered", "refunded": "has been refunded", "cancelled": "was cancelled"}
+UNDER_WAY = {
+    "packing": "is being packed",
+    "shipped": "is on its way",
+    "in_transit": "is on its way",
+    "late": "is running late",
 }
 REFUSALS = {
     "not_signed_in": "Please sign in first{name}. Then I can help you with that.",
@@ -60,9 +68,10 @@ def refusal(said: Mapping[str, Json], *, name: str) -> str:
 def order(done: Done) -> str:
     status, carrier, eta, link = (_field(done.result, key) for key in ("status", "carrier", "eta", "trackingUrl"))
     number = _field(done.inputs, "orderNumber")
-    if status == "delivered":
-        return f"{number} was delivered by {carrier}." if carrier else f"{number} was delivered."
-    sentences = [f"{number} is {_words(status) or 'on file'}" + (f" with {carrier}." if carrier else ".")]
+    if status in SETTLED:
+        return f"{number} {SETTLED[status]}" + (f" by {carrier}." if carrier and status == "delivered" else ".")
+    standing = UNDER_WAY.get(status) or f"is {_words(status) or 'on file'}"
+    sentences = [f"{number} {standing}" + (f" with {carrier}." if carrier else ".")]
     if eta:
         sentences.append(f"It should arrive on {eta}.")
     if link:

@@ -6,7 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agent.models.base import Json, Message, ToolCall
+from agent.models.base import Message, ToolCall
+from median_site.lib.strict_json import Json
 
 Kind = Literal["data", "waiting", "checking", "still_waiting", "too_many", "denied_before", "refused", "error"]
 
@@ -21,7 +22,7 @@ KINDS: dict[str, Kind] = {
 }
 ORDER = re.compile(r"\bORD-\d+\b", re.I)
 CUSTOMER_NAME = re.compile(
-    r"""(?:\bcustomer(?:'s)?\ name(?:\ is)? | ^[\s*-]*name | "name") \s*:?\s*"?
+    r"""(?:\bcustomer(?:'s)?\ name(?:\ is)? | \bgo\ by\ the\ name | ^[\s*-]*name | "name") \s*:?\s*"?
     (?!(?:unknown|none|null|not)\b) ([^\W\d_][\w'-]{0,39})""",
     re.I | re.M | re.X,
 )
@@ -103,6 +104,11 @@ class Reading:
     def result_of(self, tool: str, arguments: dict[str, Json]) -> Step | None:
         """The step that made exactly this call since the customer last wrote."""
         return next((step for step in self.steps if (step.tool, step.arguments) == (tool, arguments)), None)
+
+    def seen_before(self, tool: str, arguments: dict[str, Json]) -> Step | None:
+        """The newest earlier step that made exactly this call and brought data."""
+        same = (step for step in reversed(self.past) if (step.tool, step.arguments) == (tool, arguments))
+        return next((step for step in same if kind_of(step.result) == "data"), None)
 
 
 def read(messages: Sequence[Message], *, questions: Collection[str]) -> Reading:

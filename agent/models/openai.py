@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 
 import httpx
 
-from agent.models.base import Answer, Json, Message, ModelError, ToolSpec
+from agent.models.base import Answer, Message, ModelError, ToolSpec
 from agent.models.openai_answer import explanation, parse_answer
+from median_site.lib.strict_json import Json
 
 MAX_ANSWER_BYTES = 2_000_000
 RETRYABLE_STATUSES = frozenset({408, 429})

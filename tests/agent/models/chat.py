@@ -4,8 +4,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from agent.models.base import Json, Message, ToolSpec
+from agent.models.base import Message, ToolSpec
 from agent.models.demo import DemoModel
+from median_site.lib.strict_json import Json
 
 SYSTEM = "Your name is Median AI. You answer for Kettle & Co.\nCustomer name: Ana Souza\nEmail: ana@example.com"
 REASONS: list[Json] = ["damaged", "late", "wrong_item"]

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.models.base import Json, ToolSpec
+from agent.models.base import ToolSpec
+from median_site.lib.strict_json import Json
 from tests.agent.models.chat import RESULTS, SHOP, SIGN_OFF, TEXT, Chat, tool
 
 ABILITIES = (
@@ -140,10 +141,37 @@ async def test_talk_about_refunds_is_not_a_wish(text: str) -> None:
     assert {name for name, _ in chat.made} <= {"orderStatus", "subscription"}
 
 
+async def test_an_order_that_is_refunded_already_is_not_refunded_again() -> None:
+    chat = Chat()
+    chat.results["orderStatus"] = {"status": "refunded", "carrier": "DHL", "trackingUrl": None, "eta": None}
+    for made in ([("orderStatus", {"orderNumber": "ORD-988"})], []):
+        assert await chat.write("Refund ORD-988, it is broken") == "ORD-988 has been refunded."
+        assert chat.made == made
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        (
+            {"status": "packing", "carrier": None, "eta": "2025-06-03"},
+            "is being packed. It should arrive on 2025-06-03.",
+        ),
+        ({"status": "late", "carrier": "DHL"}, "is running late with DHL."),
+        ({"status": "delivered"}, "was delivered."),
+        ({"status": "held_at_customs"}, "is held at customs."),
+        ({}, "is on file."),
+    ],
+)
+async def test_every_status_of_an_order_reads_well(result: Json, said: str) -> None:
+    chat = Chat()
+    chat.results["orderStatus"] = result
+    assert await chat.write("Where is ORD-7?") == f"ORD-7 {said}"
+
+
 async def test_look_ups_of_one_message_go_out_together() -> None:
     chat = Chat()
     said = await chat.write("Where are ORD-1 and ORD-2? What's my plan, and how much quota is left?")
-    track = "is in transit with DHL. It should arrive on 3 June. You can follow it here: https://track.example/1"
+    track = "is on its way with DHL. It should arrive on 3 June. You can follow it here: https://track.example/1"
     assert said == (
         f"ORD-1 {track} ORD-2 {track} You have used 8,200 of 10,000 requests this month. Extra usage so far comes to"
         " $1.50. The count starts again on 2025-07-01. You are on the Team plan. You use 4 of 5 seats. It renews on"
@@ -263,6 +291,7 @@ async def test_talk_without_a_tool(text: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("system", "greeting"),
     [
+        ("Your name is Robin. You answer customers of K.\n\nThey go by the name Ana Souza.", "Hi Ana, I'm Robin."),
         ("Your name is Robin.\nThe customer's name is Zoë O'Hara.", "Hi Zoë, I'm Robin."),
         ('Your name is Robin. Customer: {"name": "Ana Souza"}', "Hi Ana, I'm Robin."),
         ("Your name is Robin.\n- Name: Ana", "Hi Ana, I'm Robin."),

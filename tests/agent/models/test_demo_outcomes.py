@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from agent.models.base import Json, Message
+from agent.models.base import Message
+from median_site.lib.strict_json import Json
 from tests.agent.models.chat import Chat
 
 
