@@ -36,6 +36,9 @@ FRAME_LIMIT: Final = 4_096
 # Frames that a browser may send at once, and how many a second it earns back.
 BURST: Final = 30
 REFILL: Final = 3.0
+# Said after so many quiet seconds: a browser that hears nothing for a minute knows that the line is dead.
+BEAT: Final = '{"kind":"beat"}'
+BEAT_EVERY: Final = 25.0
 # Seconds after which a person is checked again although nothing was said about them.
 CHECK_EVERY: Final = 60.0
 
@@ -133,7 +136,10 @@ class Connection(ABC):
 
     async def _write(self, socket: Socket) -> None:
         while True:
-            frame = await socket.frames.get()
+            frame = BEAT
+            with suppress(TimeoutError):
+                async with asyncio.timeout(BEAT_EVERY):
+                    frame = await socket.frames.get()
             await socket.trusted.wait()
             await self._send(WebSocketSendEvent(type="websocket.send", text=frame, bytes=None))
 
