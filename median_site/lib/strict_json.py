@@ -1,0 +1,171 @@
+"""JSON as Median reads and writes it: no NaN, bounded depth, and every digit of a number leaves as it came."""
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from json.encoder import encode_basestring
+from typing import Final, TypeAlias
+
+Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+Step: TypeAlias = str | int
+
+MAX_DEPTH: Final = 64
+MAX_DIGITS: Final = 4_300  # Python's own limit for integers; well within a numeric of PostgreSQL
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_UNSTORABLE: Final = re.compile("[\0\ud800-\udfff]")
+
+
+class JsonError(ValueError):
+    """Text that is not JSON, or a value that cannot become JSON. `path` is a JSON pointer, "" for the whole."""
+
+    def __init__(self, message: str, path: str = "") -> None:
+        super().__init__(f"{message} (at {path})" if path else message)
+        self.message = message
+        self.path = path
+
+
+class Fraction(float):
+    """A parsed number with a point or an exponent. It counts as a float and is written as it came: 20.00 stays so."""
+
+    def __new__(cls, text: str | float) -> "Fraction":
+        made = super().__new__(cls, text)
+        made.text = str(text)
+        return made
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+    __str__ = __repr__
+
+
+class _Object(dict[str, Json]):
+    """A parsed object that remembers which of its keys stood twice."""
+
+    twice: Sequence[str] = ()
+
+
+def loads(text: str | bytes) -> Json:
+    """Parse JSON; of a key that stands twice the last wins. Bytes are UTF-8; a byte order mark is skipped."""
+    return loads_noting_repeats(text)[0]
+
+
+def loads_unique(text: str | bytes) -> Json:
+    """Parse JSON in which no key may stand twice in one object."""
+    value, repeats = loads_noting_repeats(text)
+    if repeats:
+        raise JsonError(f'The key "{visible(repeats[0].rsplit("/", 1)[1])[0]}" stands twice.', repeats[0])
+    return value
+
+
+def loads_noting_repeats(text: str | bytes) -> tuple[Json, list[str]]:
+    """Parse JSON; also give the pointers of all keys that stand twice in one object."""
+    if isinstance(text, bytes):
+        try:
+            text = text.decode()
+        except UnicodeDecodeError as error:
+            raise JsonError(f"It is not UTF-8 (byte {error.start}).") from None
+    try:
+        value: Json = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_noting, parse_float=_fraction)
+    except json.JSONDecodeError as error:
+        raise JsonError(f"{error.msg} (line {error.lineno}, column {error.colno}).") from None
+    except RecursionError:
+        raise JsonError(f"It is nested deeper than {MAX_DEPTH} levels.") from None
+    except ValueError:  # int() refuses more than 4,300 digits
+        raise JsonError("A number in it has too many digits.") from None
+    repeats: list[str] = []
+    for path, part in walk(value):
+        if isinstance(part, float) and not math.isfinite(part):
+            raise JsonError("NaN, Infinity and numbers beyond a double are not JSON.", pointer(path))
+        if isinstance(part, _Object):
+            repeats += [pointer((*path, key)) for key in part.twice]
+    return value, repeats
+
+
+def dumps(value: Json, *, sort_keys: bool = False) -> str:
+    """Compact JSON, keys in their order, characters beyond ASCII as they are. Refuses NaN and lone surrogates."""
+    try:
+        text = _written(value, sort_keys=sort_keys)
+    except RecursionError:
+        raise JsonError("It is nested too deep to be written as JSON.") from None
+    if _SURROGATE.search(text):
+        raise JsonError("It holds half a character (a lone surrogate).")
+    return text
+
+
+def walk(value: Json) -> Iterator[tuple[tuple[Step, ...], Json]]:
+    """Every part of a value with its path, the value itself first. Raises JsonError beyond MAX_DEPTH."""
+    stack: list[tuple[tuple[Step, ...], Json]] = [((), value)]
+    while stack:
+        path, part = stack.pop()
+        yield path, part
+        if isinstance(part, dict | list) and len(path) >= MAX_DEPTH:
+            raise JsonError(f"It is nested deeper than {MAX_DEPTH} levels.")
+        if isinstance(part, dict):
+            stack += [((*path, key), child) for key, child in reversed(part.items())]
+        elif isinstance(part, list):
+            stack += [((*path, at), part[at]) for at in reversed(range(len(part)))]
+
+
+def pointer(path: Sequence[Step]) -> str:
+    """A path as a JSON pointer (RFC 6901): ("a/b", 0) is "/a~1b/0"."""
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
+
+
+def has_nul_or_surrogate(value: Json) -> bool:
+    """Whether a text or key in it holds what PostgreSQL cannot store."""
+    return any(
+        isinstance(text, str) and _UNSTORABLE.search(text) is not None
+        for path, part in walk(value)
+        for text in (part, *path[-1:])
+    )
+
+
+def visible(text: str) -> tuple[str, bool]:
+    """The text with NUL as U+2400 and lone surrogates as U+FFFD, and whether that changed it."""
+    changed = _UNSTORABLE.sub(lambda found: "\u2400" if found[0] == "\0" else "\ufffd", text)
+    return changed, changed != text
+
+
+def visible_json(value: Json) -> Json:
+    """The value with every text and key made visible, so that jsonb takes it."""
+    if isinstance(value, str):
+        return visible(value)[0]
+    if isinstance(value, list):
+        return [visible_json(part) for part in value]
+    if isinstance(value, dict):
+        return {visible(key)[0]: visible_json(part) for key, part in value.items()}
+    return value
+
+
+def _noting(pairs: list[tuple[str, Json]]) -> _Object:
+    found = _Object(pairs)
+    if len(found) < len(pairs):
+        found.twice = [key for key, times in Counter(key for key, _ in pairs).items() if times > 1]
+    return found
+
+
+def _fraction(text: str) -> float:
+    """What a double cannot come near becomes NaN, which the walk over the whole refuses with its place."""
+    value = Fraction(text)
+    if not value:
+        return math.nan if re.match("[-0.]*[1-9]", text) else 0.0  # an exponent alone can ask for a gigabyte of zeros
+    return value if len(text) <= MAX_DIGITS else math.nan
+
+
+def _written(value: Json, *, sort_keys: bool) -> str:
+    if isinstance(value, dict):
+        pairs = sorted(value.items()) if sort_keys else value.items()
+        parts = (f"{_written(key, sort_keys=False)}:{_written(part, sort_keys=sort_keys)}" for key, part in pairs)
+        return f"{{{','.join(parts)}}}"
+    if isinstance(value, list):
+        return f"[{','.join(_written(part, sort_keys=sort_keys) for part in value)}]"
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise JsonError("NaN and Infinity are not JSON.")
+        return repr(value)
+    return encode_basestring(value) if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,215 @@
+"""Input schemas (JSON Schema 2020-12): checked and compiled once, then applied to inputs exactly, nothing converted.
+
+Pure: no schema makes this module open a connection or a file, and no pattern makes it slow.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from typing import Final
+
+import jsonschema_rs
+from jsonschema_rs import ValidationErrorKind as Kind
+
+from median_site.lib import strict_json
+from median_site.lib.strict_json import Json, JsonError, Step, pointer
+from tools import subschemas
+from tools.subschemas import SchemaError
+
+__all__ = ["Compiled", "FieldError", "SchemaError", "check_input", "compile_schema", "for_model", "normalize"]
+
+MAX_BYTES: Final = 32 * 1024  # of a schema, and of an input
+MAX_ERRORS: Final = 20
+PATTERN_BYTES: Final = 2_000_000  # of one compiled pattern
+
+_MASK: Final = "\ufffdvalue\ufffd"
+_ARTICLES: Final = {"integer": "an integer", "array": "an array", "object": "an object", "null": "null"}
+# Not understood at the top of a tool's parameters by every model's API.
+_COMBINING: Final = {
+    "$ref",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "not",
+    "if",
+    "then",
+    "else",
+    "dependentSchemas",
+    "enum",
+    "const",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """Why an input does not fit: the field as people write it (`items[0].sku`, "" for the whole), and a sentence."""
+
+    path: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A schema that was checked, ready for inputs."""
+
+    schema: dict[str, Json]
+    validator: jsonschema_rs.Draft202012Validator
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether the tool cannot run on {}."""
+        return bool(check_input(self, {}))
+
+
+def compile_schema(schema: Json) -> Compiled:
+    """The schema, as a value or as JSON text, ready for inputs; None and {} mean no fields. Raises SchemaError."""
+    try:
+        value = strict_json.loads(schema) if isinstance(schema, str) else schema
+        return _compiled(strict_json.dumps({"type": "object"} if value in (None, {}) else value))
+    except JsonError as error:
+        raise SchemaError(error.message, error.path) from error
+
+
+def check_input(compiled: Compiled, value: Json) -> list[FieldError]:
+    """What is wrong with an input, at most 20 faults; empty when it may be sent."""
+    if not isinstance(value, dict):
+        return [FieldError("", f"The input must be an object, not {_came(value)}.")]
+    errors = list(_unsendable(value))
+    if not errors and len(strict_json.dumps(value).encode()) > MAX_BYTES:
+        errors = [FieldError("", "The input is larger than 32 KB.")]
+    return errors or _unfit(compiled, value)
+
+
+def normalize(compiled: Compiled, value: Json) -> Json:
+    """The input with 7.0 and 7e0 as 7 where the schema says integer, and everything else untouched."""
+    return _normalized(value, [compiled.schema], root=compiled.schema)
+
+
+def for_model(schema: Json) -> dict[str, Json]:
+    """The schema as every model's API takes it: an object with properties, those of combined schemas side by side."""
+    root = compile_schema(schema).schema
+    properties: dict[str, Json] = {}
+    for part in subschemas.in_place(root, root=root):
+        declared = part.get("properties")
+        properties |= declared if isinstance(declared, dict) else {}
+    return {key: part for key, part in root.items() if key not in _COMBINING} | {"properties": properties}
+
+
+@lru_cache(maxsize=128)
+def _compiled(text: str) -> Compiled:
+    if len(text.encode()) > MAX_BYTES:
+        raise SchemaError("The schema is larger than 32 KB.")
+    root = strict_json.loads(text)
+    if not isinstance(root, dict) or root.get("type") != "object":
+        raise SchemaError('The top of the schema must say "type": "object".')
+    if strict_json.has_nul_or_surrogate(root):
+        raise SchemaError("The schema holds a NUL character.")
+    subschemas.survey(root)
+    try:
+        validator = jsonschema_rs.Draft202012Validator(
+            strict_json.dumps(subschemas.closed(root)),
+            retriever=_refuse,
+            validate_formats=True,
+            pattern_options=jsonschema_rs.RegexOptions(size_limit=PATTERN_BYTES),
+            mask=_MASK,
+        )
+    except jsonschema_rs.ValidationError as error:
+        path = pointer(error.instance_path)
+        if isinstance(error.kind, Kind.Format) and error.kind.format == "regex":
+            raise SchemaError("The pattern cannot be run in linear time, or is too large.", path) from error
+        raise SchemaError(f"{error.message[:300].replace(_MASK, 'It')}.", path) from error
+    return Compiled(root, validator)
+
+
+def _refuse(uri: str) -> Json:
+    raise ValueError("Nothing is fetched.")
+
+
+def _unsendable(value: Json) -> Iterator[FieldError]:
+    """What no schema could allow: numbers that JSON lacks, characters that cannot be stored."""
+    try:
+        for path, part in strict_json.walk(value):
+            if isinstance(part, float) and not math.isfinite(part):
+                yield FieldError(_name(path), f"{_name(path)} must be a finite number.")
+            elif strict_json.has_nul_or_surrogate([*path[-1:], part if isinstance(part, str) else None]):
+                name = strict_json.visible(_name(path))[0]
+                yield FieldError(name, f"{name} holds a NUL or half a character (a lone surrogate).")
+    except JsonError as error:
+        yield FieldError("", error.message)
+
+
+def _unfit(compiled: Compiled, value: Json) -> list[FieldError]:
+    found = list(compiled.validator.iter_errors(_exact(value)))
+    # Where no branch fits, every key of the branches counts as undeclared: that would only confuse.
+    branched = [error.instance_path for error in found if isinstance(error.kind, Kind.AnyOf | Kind.OneOfNotValid)]
+    errors = []
+    for error in found:
+        undeclared = isinstance(error.kind, Kind.UnevaluatedProperties | Kind.AdditionalProperties)
+        if not (undeclared and error.instance_path in branched):
+            errors += _sentences(error)
+    return errors[:MAX_ERRORS]
+
+
+def _sentences(error: jsonschema_rs.ValidationError) -> list[FieldError]:
+    kind, path = error.kind, error.instance_path
+    name = _name(path) or "The input"
+    if isinstance(kind, Kind.Required):
+        name = _name([*path, kind.property])
+        return [FieldError(name, f"{name} is needed to run this.")]
+    if isinstance(kind, Kind.UnevaluatedProperties | Kind.AdditionalProperties):
+        names = [_name([*path, key]) for key in kind.unexpected]
+        return [FieldError(name, f"{name} is not a field of this tool.") for name in names]
+    if isinstance(kind, Kind.Type):
+        wanted = " or ".join(_ARTICLES.get(each, f"a {each}") for each in kind.types)
+        return [FieldError(_name(path), f"{name} must be {wanted}, not {_came(error.instance)}.")]
+    message = error.message if _MASK in error.message else f"{_MASK}: {error.message}"
+    return [FieldError(_name(path), f"{message[:300].replace(_MASK, name)}.")]
+
+
+def _name(path: Sequence[Step]) -> str:
+    """A path as people write it, long keys cut: ["items", 0, "sku"] is items[0].sku."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step[:80]}" for step in path).removeprefix(".")
+
+
+def _came(value: object) -> str:
+    if isinstance(value, str):
+        return f'the string "{value if len(value) <= 40 else value[:39] + "…"}"'
+    if isinstance(value, bool):
+        return f"the boolean {str(value).lower()}"
+    if isinstance(value, Mapping | list):
+        return "an object" if isinstance(value, Mapping) else "an array"
+    return "null" if value is None else f"the number {value}"
+
+
+def _exact(value: Json) -> object:
+    """The value with fractions as decimals, which the validator computes with exactly."""
+    if isinstance(value, dict):
+        return {key: _exact(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_exact(part) for part in value]
+    return Decimal(repr(value)) if isinstance(value, float) else value
+
+
+def _normalized(value: Json, schemas: Sequence[Json], *, root: dict[str, Json]) -> Json:
+    parts = [part for each in schemas for part in subschemas.in_place(each, root=root)]
+    if isinstance(value, float):
+        wanted = {kind for part in parts for kind in _types(part)}
+        return int(Decimal(repr(value))) if "integer" in wanted and value.is_integer() else value
+    if isinstance(value, dict):
+        return {
+            key: _normalized(each, [found for part in parts for found in subschemas.of_key(part, key)], root=root)
+            for key, each in value.items()
+        }
+    if isinstance(value, list):
+        return [
+            _normalized(each, [found for part in parts for found in subschemas.of_item(part, at)], root=root)
+            for at, each in enumerate(value)
+        ]
+    return value
+
+
+def _types(schema: Mapping[str, Json]) -> list[Json]:
+    said = schema.get("type")
+    return said if isinstance(said, list) else [said]
