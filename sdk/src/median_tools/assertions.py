@@ -37,7 +37,7 @@ class Assertions:
         try:
             claims = self._claims(token, audience=audience)
         except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError) as error:
-            raise unauthorized(f"authorization: {error}.") from None
+            raise unauthorized(f"authorization: {str(error).rstrip('.')}.") from None
         if claims["exp"] - time.time() > MAX_LIFE:
             raise unauthorized("authorization: exp is too far away.")
         return claims, claims["exp"] + LEEWAY
