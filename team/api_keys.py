@@ -40,7 +40,7 @@ def create(workspace: Workspace, *, name: str, scopes: Iterable[str]) -> tuple[A
 
 
 def authenticate(request: HttpRequest, scope: str) -> ApiKey:
-    """The key that the request carries, with its workspace. Raises Unauthorized, or MissingScope when it may not do this."""
+    """The key that the request carries, with its workspace. Raises Unauthorized, or MissingScope."""
     scheme, _, plain = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() != "bearer":
         raise Unauthorized

@@ -3,18 +3,12 @@
 from functools import lru_cache
 from typing import cast
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
 from median_site.lib import clock, secrets
 from team.models import SigningKey, Workspace
 from tools import signing
-
-
-def issuer(slug: str) -> str:
-    """The workspace's URL on this installation: `iss` of every token that it signs."""
-    return f"{settings.MEDIAN_URL}/w/{slug}"
 
 
 def current(workspace_id: str) -> signing.Key:

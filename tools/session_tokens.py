@@ -112,6 +112,15 @@ def read(
     return SessionToken(subject, anonymous, claims, email, name, expires_at=datetime.fromtimestamp(expires, UTC))
 
 
+def claimed_issuer(token: str) -> str:
+    """Whose token it says it is, unproved: it tells whose keys to read it with. Raises SessionTokenError."""
+    try:
+        issuer = jwt.decode(token, options={"verify_signature": False}).get("iss")
+    except jwt.InvalidTokenError as error:
+        raise SessionTokenError from error
+    return issuer if isinstance(issuer, str) else ""
+
+
 def _verified(token: str, *, public_keys: Mapping[str, Mapping[str, object]], issuer: str) -> dict[str, object]:
     if len(token) > MAX_BYTES or not token.isascii():
         raise SessionTokenError

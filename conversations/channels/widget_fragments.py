@@ -8,11 +8,11 @@ from datetime import timedelta
 from typing import Final, TypedDict
 
 from django.db.models import Q, QuerySet
-from django.template.loader import render_to_string
 
 from conversations.models import Conversation, Item, ItemKind
 from median_site.lib import clock
 from median_site.lib.actors import Actor, ActorKind
+from median_site.lib.fragments import render
 from team.events import Kind
 from team.models import Workspace
 
@@ -83,11 +83,11 @@ def parts(workspace: Workspace, conversation: Conversation | None) -> list[PartF
 def _item(item: Item, workspace: Workspace) -> str:
     if item.kind == ItemKind.LINE:
         # The reviewer is no row of its own: a decision without an author's id is the reviewer's.
-        context = {"item": item, "workspace_name": workspace.name, "by_team": bool(item.author_id)}
-        return render_to_string("widget/_signed_off.html", context)
-    name = Actor(ActorKind.TEAMMATE, workspace.id, name=item.author_name).short_name
-    author = name if item.kind == ItemKind.TEAM else item.author_name
-    return render_to_string("widget/_message.html", {"item": item, "author": author})
+        by_team = bool(item.author_id)
+        return render("widget/_signed_off.html", item=item, workspace_name=workspace.name, by_team=by_team)
+    teammate = Actor(ActorKind.TEAMMATE, workspace.id, name=item.author_name)
+    author = teammate.short_name if item.kind == ItemKind.TEAM else item.author_name
+    return render("widget/_message.html", item=item, author=author)
 
 
 def _head(workspace: Workspace, conversation: Conversation | None, version: int) -> str:
@@ -95,25 +95,20 @@ def _head(workspace: Workspace, conversation: Conversation | None, version: int)
     if conversation and not conversation.agent_has_it:
         assignee = conversation.assignee
         who = f"{assignee.actor.short_name} is here" if assignee else "The team is here"
-    return render_to_string("widget/_head.html", {"version": version, "name": workspace.name, "who": who})
+    return render("widget/_head.html", version=version, name=workspace.name, who=who)
 
 
 def _state(workspace: Workspace, conversation: Conversation | None, version: int) -> str:
-    waits = ""
+    waits, typing = "", False
     if conversation and conversation.is_open:
         waits = "signoff" if conversation.waiting else "review" if conversation.mark == "reviewing" else ""
-    context = {
-        "version": version,
-        "waits": waits,
-        "typing": bool(conversation) and _agent_is_writing(conversation),
-        "agent_name": workspace.agent_name,
-    }
-    return render_to_string("widget/_state.html", context)
+        typing = _agent_is_writing(conversation)
+    return render("widget/_state.html", version=version, waits=waits, typing=typing, agent_name=workspace.agent_name)
 
 
 def _agent_is_writing(conversation: Conversation) -> bool:
     """The agent has the thread and the last move was not its own."""
-    if not (conversation.is_open and conversation.agent_has_it):
+    if not conversation.agent_has_it:
         return False
     last = conversation.items.filter(_MESSAGES | _AGENT_MOVES).order_by("-number").first()
     if last is None or last.created_at < clock.now() - TYPING_AT_MOST:

@@ -5,7 +5,6 @@ third-party cookies. That is also why they are exempt from CSRF checks: a foreig
 have to know the token.
 """
 
-import json
 import re
 from typing import Final
 from urllib.parse import urlsplit
@@ -19,8 +18,9 @@ from conversations import threads
 from conversations.channels import widget_fragments, widget_session
 from conversations.channels.widget_session import Session
 from conversations.models import Item
-from median_site.lib import headers
+from median_site.lib import headers, strict_json
 from median_site.lib.errors import DomainError
+from median_site.lib.strict_json import JsonError
 
 PAGE: Final = 100
 
@@ -92,9 +92,9 @@ def _session(request: HttpRequest, slug: str) -> Session:
 
 def _sent(request: HttpRequest) -> tuple[str, str]:
     try:
-        sent = json.loads(request.body)
-    except (ValueError, RecursionError):
-        raise BadMessage("The body must be JSON.") from None
+        sent = strict_json.loads(request.body)
+    except JsonError as error:
+        raise BadMessage(f"The body must be JSON. {error.message}") from None
     body, client_id = (sent.get("text"), sent.get("client_id")) if isinstance(sent, dict) else (None, None)
     if not isinstance(body, str):
         raise BadMessage("A message needs a text.", field="text", status=422)
