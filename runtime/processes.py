@@ -148,7 +148,7 @@ def end_strays(home: Path, *, grace: float = 5.0) -> int:
 
 def open_log(folder: Path, *, name: str) -> Path:
     """A fresh log file; the ones of the last starts are kept as NAME.1.log (the latest) and on."""
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for age in range(KEPT_LOGS, 0, -1):
         older = folder / (f"{name}.{age - 1}.log" if age > 1 else f"{name}.log")
         if older.exists():

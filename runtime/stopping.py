@@ -16,12 +16,15 @@ class Stopped(BaseException):
 
 
 class StopFlag:
-    """Remembers the first stop signal of this process. One a process, made on its main thread."""
+    """Remembers the first stop signal of this process, once it listens to them."""
 
     def __init__(self) -> None:
         self.received: int | None = None
         self._reader, self._writer = socket.socketpair()
         self._writer.setblocking(False)
+
+    def listen(self) -> None:
+        """Takes over this process's stop signals. On its main thread, before any process is started."""
         signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
         for number in SIGNALS:
             signal.signal(number, self._remember)
