@@ -1,4 +1,4 @@
-"""The JWT assertion: tokens by an independent library, keys from a real JWKS server, its outages and floods of key ids."""
+"""The JWT assertion: tokens by an independent library, keys from a real JWKS server, its outages, floods of key ids."""
 
 import json
 import time

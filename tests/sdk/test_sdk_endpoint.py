@@ -111,7 +111,11 @@ def test_an_unchanged_manifest_is_a_304_until_a_tool_changes(tools: Tools) -> No
         ({"orderNumber": "ORD-1", "days": 7.5}, "days", "days must be of type integer, not number."),
         ({"orderNumber": "ORD-1", "days": 15}, "days", "days must be at most 14."),
         ({"orderNumber": "ORD-1", "lines": [{}]}, "lines[0].sku", "lines[0].sku is needed to run this."),
-        ({"orderNumber": "ORD-1", "lines": [{"sku": "long"}]}, "lines[0].sku", "lines[0].sku must have at most 3 characters."),
+        (
+            {"orderNumber": "ORD-1", "lines": [{"sku": "long"}]},
+            "lines[0].sku",
+            "lines[0].sku must have at most 3 characters.",
+        ),
         ({"orderNumber": "ORD-1", "lines": [{"sku": "a"}] * 3}, "lines", "lines must have at most 2 items."),
     ],
 )  # fmt: skip

@@ -32,11 +32,17 @@ def input_of(manifest: Any) -> Any:
                 "description": "A code.",
             },
         ),
-        (p.number(minimum=0, maximum=9.5, multiple_of=0.01), {"type": "number", "minimum": 0, "maximum": 9.5, "multipleOf": 0.01}),
+        (
+            p.number(minimum=0, maximum=9.5, multiple_of=0.01),
+            {"type": "number", "minimum": 0, "maximum": 9.5, "multipleOf": 0.01},
+        ),
         (p.integer(minimum=0), {"type": "integer", "minimum": 0}),
         (p.boolean("Sure?"), {"type": "boolean", "description": "Sure?"}),
         (p.enum(["a", 1, None]), {"enum": ["a", 1, None]}),
-        (p.array(p.string(), min_items=1, max_items=3), {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 3}),
+        (
+            p.array(p.string(), min_items=1, max_items=3),
+            {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 3},
+        ),
         (
             p.object({"a": p.string(), "b": p.string().optional()}, "Both."),
             {
