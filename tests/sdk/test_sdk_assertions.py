@@ -1,5 +1,6 @@
 """The JWT assertion: tokens by an independent library, keys from a real JWKS server, its outages, floods of key ids."""
 
+import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -267,3 +268,17 @@ def test_an_issuer_must_be_a_url() -> None:
 def test_get_and_post_tokens_do_not_stand_in_for_each_other(tools: Tools, issuer: Issuer) -> None:
     request = Request("POST", tuple(issuer.headers(aud="median:sync").items()), BODY)
     assert tools.answer(request).status == 401
+
+
+def test_an_approval_is_for_the_input_that_was_seen(tools: Tools, issuer: Issuer, ran: list[str]) -> None:
+    tools.tool(description="Refunds.", name="refund", input={"type": "object"})(lambda input, context: None)
+    given = {"orderNumber": "ORD-1042", "amount": 7.0, "note": "Zoë"}
+    body = call_body("refund", given)
+    seen = hashlib.sha256('{"amount":7,"note":"Zoë","orderNumber":"ORD-1042"}'.encode()).hexdigest()
+    approval = {"by": {"kind": "teammate", "name": "Sam Okafor"}, "at": int(time.time()), "input_sha256": seen}
+    headers = issuer.headers(aud="refund", approval=approval)
+    for changed in ({**given, "amount": 70}, {**given, "amount": "7"}, {}):
+        refused = tools.answer(post(call_body("refund", changed), headers))
+        message = "authorization: approval is for another input."
+        assert (refused.status, data(refused)["error"]["message"]) == (401, message)
+    assert tools.answer(post(body, headers)).status == 200

@@ -59,7 +59,7 @@ class Admission:
             seen[message_id] = until
         call = parse(request.body)
         if self.assertions:
-            until = self.assertions.verify_call(request.headers, call)
+            until = self.assertions.verify_call(request.headers, call, request.body)
             seen[call.context.tool_call_id] = max(until, seen.get(call.context.tool_call_id, until))
         new = [self.replays.add(call_id, until=until) for call_id, until in seen.items()]
         if not all(new):

@@ -2,7 +2,9 @@
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from http import HTTPStatus
 from typing import NoReturn, TypeAlias, cast
 
@@ -54,10 +56,16 @@ def encode(value: object) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def decode(body: bytes) -> Json:
-    """The JSON value of a body. Raises ValueError or RecursionError: not UTF-8, not JSON, NaN, a key given twice."""
+def decode(body: bytes, *, number: Callable[[str], float | Decimal] | None = None) -> Json:
+    """The JSON value of a body, its decimals read by `number` (floats by default).
+
+    Raises ValueError or RecursionError: not UTF-8, not JSON, NaN, a key given twice.
+    """
     value = json.loads(
-        body.decode("utf-8"), parse_constant=_not_a_number, parse_float=_finite, object_pairs_hook=_each_key_once
+        body.decode("utf-8"),
+        parse_constant=_not_a_number,
+        parse_float=number or _finite,
+        object_pairs_hook=_each_key_once,
     )
     return cast(Json, value)
 

@@ -9,6 +9,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from median_tools.calls import Call
+from median_tools.canonical import input_sha256
 from median_tools.headers import Headers, one, unauthorized
 from median_tools.keys import IssuerKeys, Keys
 
@@ -42,10 +43,11 @@ class Assertions:
             raise unauthorized("authorization: exp is too far away.")
         return claims, claims["exp"] + LEEWAY
 
-    def verify_call(self, headers: Headers, call: Call) -> float:
+    def verify_call(self, headers: Headers, call: Call, body: bytes) -> float:
         """Until when the token of this call would verify. Raises as `verify`.
 
-        The token does not sign the body, so it must name the same call and the same customer.
+        The token does not sign the body, so it must name the same call and the same customer; and where a person
+        approved the call, the input that they saw.
         """
         claims, until = self.verify(headers, audience=call.tool)
         if claims["jti"] != call.context.tool_call_id:
@@ -53,6 +55,9 @@ class Assertions:
         visitor = call.context.visitor
         if visitor.verified and (claims.get("anon") is True or claims.get("sub") != visitor.external_id):
             raise unauthorized("authorization: sub is not the verified visitor.")
+        approval = claims.get("approval")
+        if isinstance(approval, dict) and approval.get("input_sha256") != input_sha256(body):
+            raise unauthorized("authorization: approval is for another input.")
         return until
 
     def _claims(self, token: str, *, audience: str) -> Claims:
