@@ -67,26 +67,24 @@ def has_hidden(text: str) -> bool:
     return any(map(is_hidden, text))
 
 
-def pieces(text: str) -> tuple[Piece, ...]:
+def pieces(text: str, *, marks: bool = True) -> tuple[Piece, ...]:
     """The text taken apart: hidden characters as codes; line breaks, tabs and the edge spaces of a line as marks.
 
     Each code and mark replaces its character, except that a line break follows its own mark, so that lines stay.
+    Without `marks` breaks, tabs and spaces stay as they are.
     """
-    edges = {place for match in _EDGES.finditer(text) for place in range(*match.span())}
+    edges = {place for match in _EDGES.finditer(text) for place in range(*match.span())} if marks else set()
     made: list[Piece] = []
-    plain: list[str] = []
+    start = 0
     for place, character in enumerate(text):
-        special = _special(character, at_edge=place in edges)
-        if special is None:
-            plain.append(character)
-            continue
-        if plain:
-            made.append(Piece("".join(plain)))
-        plain = ["\n"] if character == "\n" else []
-        made.append(special)
-    if plain:
-        made.append(Piece("".join(plain)))
-    return tuple(made)
+        special = _mark(character, at_edge=place in edges) if marks and character in _MARKS else None
+        if special is None and is_hidden(character):
+            special = _code(character)
+        if special:
+            made += [Piece(text[start:place]), special]
+            start = place if character == "\n" else place + 1
+    made.append(Piece(text[start:]))
+    return tuple(piece for piece in made if piece.text)
 
 
 def mixture(text: str) -> Mixture | None:
@@ -118,11 +116,11 @@ def escaped(text: str, *, also: str = "") -> str:
     return "".join(map(escape, text))
 
 
-def _special(character: str, *, at_edge: bool) -> Piece | None:
-    if character in "\n\t" or (character == " " and at_edge):
-        sign, title = _MARKS[character]
-        return Piece(sign, "mark", title)
-    return _code(character) if is_hidden(character) else None
+def _mark(character: str, *, at_edge: bool) -> Piece | None:
+    if character == " " and not at_edge:
+        return None
+    sign, title = _MARKS[character]
+    return Piece(sign, "mark", title)
 
 
 def _code(character: str) -> Piece:

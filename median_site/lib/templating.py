@@ -35,6 +35,7 @@ def environment(*, loader: BaseLoader, auto_reload: bool, **_: object) -> Enviro
         millis=times.millis,
         markdown=text.markdown,
         tone=tone,
+        initials=initials,
     )
     return made
 
@@ -51,6 +52,12 @@ def icon(name: str, label: str = "", *, css: str = "") -> Markup:
     return Markup('<svg class="{}" {}><use href="{}#i-{}"/></svg>').format(
         classes, spoken, static("icons/icons.svg"), escape(name)
     )
+
+
+def initials(name: str) -> str:
+    """The letters of an avatar: of the first and the last word."""
+    words = name.split()
+    return "".join(word[0] for word in (words[:1] + words[1:][-1:])).upper() or "?"
 
 
 def tone(identity: str) -> int:

@@ -40,6 +40,12 @@ def deadline(moment: datetime) -> str:
     return f"{spoken} at {clock(moment)}"
 
 
+def moment(moment: datetime) -> str:
+    """2 June at 13:58, and the year if it is another one."""
+    local = localtime(moment)
+    return f"{local.day} {local:%B}{_year(local)} at {clock(moment)}"
+
+
 def iso(moment: datetime) -> str:
     """For `<time datetime>`: to the minute, with the zone."""
     return localtime(moment).isoformat(timespec="minutes")

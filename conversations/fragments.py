@@ -1,0 +1,57 @@
+"""The pieces of a thread and of the queue that this app owns, each by one function for page, answer and push."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from markupsafe import Markup
+
+from conversations.models import Conversation, Item, ItemKind
+from median_site.lib.fragments import render
+from team.events import Kind
+
+_SYMBOLS: Final = {
+    Kind.APPROVAL_REQUESTED: "signoff",
+    Kind.APPROVAL_REVIEWING: "review",
+    Kind.APPROVAL_PASSED_ON: "review",
+    Kind.APPROVAL_UNCHECKED: "review",
+    Kind.APPROVED: "approve",
+    Kind.DENIED: "denied",
+    Kind.EXPIRED: "expired",
+    Kind.RUN_STUCK: "failed",
+    Kind.TURN_FAILED: "failed",
+    Kind.TAKEN_OVER: "user",
+    Kind.HANDED_BACK: "user",
+    Kind.RESOLVED: "resolve",
+    Kind.CLOSED: "close",
+    Kind.ARCHIVED: "archive",
+    Kind.REOPENED: "inbox",
+}
+
+
+def item(item: Item) -> Markup:
+    """A message, a note or a line; cards and runs are drawn by the apps that own them."""
+    if item.kind == ItemKind.LINE:
+        reviewer = item.ref in {Kind.APPROVED, Kind.DENIED} and item.text.startswith("The reviewer ")
+        symbol = "review" if reviewer else _SYMBOLS.get(Kind(item.ref), "info")
+        return render("conversations/_line.html", item=item, symbol=symbol)
+    return render("conversations/_message.html", item=item)
+
+
+def row(conversation: Conversation, *, unread: bool, current: bool = False) -> Markup:
+    """A row of the queue. Needs customer, assignee and workspace selected; `current` only on a page that shows it."""
+    return render("conversations/_row.html", conversation=conversation, unread=unread, current=current)
+
+
+def thread_head(conversation: Conversation) -> Markup:
+    """Who the thread is with, who has it, and what can be done with it as a whole."""
+    return render("conversations/_thread_head.html", conversation=conversation)
+
+
+def thread_hint(conversation: Conversation) -> Markup:
+    """The line under the composer: what sending a reply will do."""
+    return render("conversations/_thread_hint.html", conversation=conversation)
+
+
+def thread_notes(notes: Sequence[Item], *, version: int) -> Markup:
+    """The newest notes, for the details panel; `version` is the conversation's."""
+    return render("conversations/_thread_notes.html", notes=notes, version=version)

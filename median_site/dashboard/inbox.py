@@ -1,0 +1,118 @@
+"""The inbox: the queue, a thread, and what a teammate does to it. Each press is one domain function; no view has a try."""
+
+from collections.abc import Callable, Mapping
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from conversations import access, fragments, threads
+from conversations.models import Conversation, Status
+from median_site.dashboard import queue, thread
+from median_site.dashboard.queue import Filter
+from median_site.lib import clock, times
+from median_site.lib.actors import Actor
+from median_site.lib.errors import NotFound
+from team.access import TeammateRequest, same_person, teammate_required
+from tools import fragments as tool_fragments
+from tools.models import ToolRun
+
+
+@require_safe
+@teammate_required
+def home(request: TeammateRequest) -> HttpResponse:
+    """The queue, and no thread chosen."""
+    return render(request, "inbox/home.html", _queue(request))
+
+
+@require_safe
+@teammate_required
+def show(request: TeammateRequest, conversation_id: str) -> HttpResponse:
+    """A thread beside the queue, at its newest items or at those before `?before=`."""
+    conversation = access.conversation(request.teammate.actor, conversation_id)
+    before = request.GET.get("before", "")
+    page = thread.page(conversation, before=int(before) if before.isdecimal() and len(before) < 19 else None)
+    context = {"conversation": conversation, "page": page, "is_newest": not before}
+    if request.headers.get("HX-Request") and before:
+        return render(request, "inbox/_earlier.html", context)
+    parts = {name.replace("-", "_"): html for name, html in thread.parts(conversation).items()}
+    return render(request, "inbox/thread.html", _queue(request, current=conversation) | context | parts)
+
+
+@require_safe
+@teammate_required
+def raw(request: TeammateRequest, run_id: str) -> HttpResponse:
+    """The raw output of a run: its fragment for a card, else the text alone."""
+    run = ToolRun.objects.filter(workspace_id=request.teammate.workspace_id, id=run_id).first()
+    if run is None:
+        raise NotFound
+    if request.headers.get("HX-Request"):
+        return HttpResponse(tool_fragments.raw(run))
+    return HttpResponse(run.raw, content_type="text/plain; charset=utf-8", headers={"X-Content-Type-Options": "nosniff"})
+
+
+@require_POST
+@teammate_required
+def write(request: TeammateRequest, conversation_id: str) -> HttpResponse:
+    """A reply to the customer, or a note for the team."""
+    same_person(request)
+    say = threads.note if request.POST.get("mode") == "note" else threads.reply
+    say(conversation_id, by=request.teammate.actor, body=request.POST.get("text", ""))
+    return _done(request, conversation_id)
+
+
+@require_POST
+@teammate_required
+def read(request: TeammateRequest, conversation_id: str) -> HttpResponse:
+    """The teammate has seen the thread up to a number."""
+    number = request.POST.get("number", "")
+    threads.mark_read(
+        conversation_id, by=request.teammate.actor, number=int(number) if number.isdecimal() and len(number) < 19 else 0
+    )
+    return HttpResponse(status=204)
+
+
+def press(action: Callable[[str, Actor], object]) -> Callable[..., HttpResponseBase]:
+    """A view for a button that does one thing to the thread as a whole."""
+
+    @require_POST
+    @teammate_required
+    def pressed(request: TeammateRequest, conversation_id: str) -> HttpResponse:
+        same_person(request)
+        action(conversation_id, request.teammate.actor)
+        return _done(request, conversation_id)
+
+    return pressed
+
+
+take_over = press(lambda thread_id, by: threads.take_over(thread_id, by=by))
+hand_back = press(lambda thread_id, by: threads.hand_back(thread_id, by=by))
+resolve = press(lambda thread_id, by: threads.end(thread_id, by=by, to=Status.RESOLVED))
+close = press(lambda thread_id, by: threads.end(thread_id, by=by, to=Status.CLOSED))
+archive = press(lambda thread_id, by: threads.end(thread_id, by=by, to=Status.ARCHIVED))
+reopen = press(lambda thread_id, by: threads.reopen(thread_id, by=by))
+
+
+def _queue(request: TeammateRequest, *, current: Conversation | None = None) -> Mapping[str, object]:
+    """What the queue beside every thread shows. Its time is taken before its rows: a page never claims what it has not."""
+    read_at = times.millis(clock.now())
+    by = Filter.of(request.GET)
+    page = queue.page(request.teammate, by=by, before="" if current else request.GET.get("before", ""))
+    return {
+        "queue": page,
+        "filter": by,
+        "facets": by.facets(request.teammate.id),
+        "row": fragments.row,
+        "who": queue.WHO,
+        "statuses": Status,
+        "read_at": read_at,
+        "current_id": current.id if current else "",
+        "unread_count": queue.unread_count(request.teammate),
+    }
+
+
+def _done(request: HttpRequest, conversation_id: str) -> HttpResponse:
+    """Nothing to swap: what changed comes by push. Without a script, the thread again."""
+    if request.headers.get("HX-Request"):
+        return HttpResponse(status=204)
+    return redirect("inbox:thread", conversation_id)

@@ -1,0 +1,89 @@
+"""What the sockets of teammates get when something changed: the same fragments as the page, made once for all who watch."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from conversations import fragments
+from django.db.models import QuerySet
+
+from conversations.models import Conversation, ReadMark
+from median_site.dashboard import thread
+from median_site.lib import live
+
+# Rows that moved just before the page's own reading of the queue come once more rather than never.
+OVERLAP: Final = timedelta(seconds=10)
+
+
+def register() -> None:
+    live.register("thread", render_thread, on={"thread"})
+    live.register("row", render_row, on={"thread", "row"})
+
+
+def render_thread(ask: live.Ask) -> list[live.Push]:
+    """The items that changed since a version, and all parts. The version is read first: items may only be newer."""
+    found = _conversations(ask).filter(id=ask.id).first()
+    if found is None or found.version <= ask.since:
+        return []
+    changed = found.items.filter(workspace_id=ask.workspace_id, version__gt=ask.since).order_by("number")
+    items = list(changed[: live.MOST + 1])
+    if len(items) > live.MOST:
+        return [live.refresh(found.id, found.version)]
+    payload = {
+        "kind": "thread",
+        "id": found.id,
+        "version": found.version,
+        "items": [
+            {"id": f"item-{item.number}", "number": item.number, "version": item.version, "html": html}
+            for item, html in thread.thread_items(items, conversation=found)
+        ],
+        "parts": [
+            {"id": name, "version": found.version, "html": html} for name, html in thread.parts(found).items()
+        ],
+    }
+    return [live.Push(found.version, payload)]
+
+
+def render_row(ask: live.Ask) -> list[live.Push]:
+    """A row of the queue in its unread and its read form; for a queue that came back, each row that moved meanwhile."""
+    rows = _conversations(ask)
+    if ask.id:
+        found = list(rows.filter(id=ask.id))
+    else:
+        since = datetime.fromtimestamp(ask.since / 1000, tz=UTC) - OVERLAP
+        found = list(rows.filter(last_at__gt=since).order_by("-last_at", "-id")[: live.MOST + 1])
+        if len(found) > live.MOST:
+            return [live.refresh("queue", 0)]
+    marks = ReadMark.objects.filter(
+        workspace_id=ask.workspace_id, conversation__in=found, teammate_id__in=ask.people
+    ).values_list("conversation_id", "teammate_id", "number")
+    read = {(conversation_id, teammate_id): number for conversation_id, teammate_id, number in marks}
+    return [push for row in found for push in _variants(row, ask.people, read)]
+
+
+def _variants(row: Conversation, people: frozenset[str], read: Mapping[tuple[str, str], int]) -> list[live.Push]:
+    unread = frozenset(person for person in people if row.attention > read.get((row.id, person), 0))
+    variants = ((True, unread), (False, people - unread))
+    return [live.Push(row.version, _row(row, unread=is_unread), who) for is_unread, who in variants if who]
+
+
+def _row(row: Conversation, *, unread: bool) -> Mapping[str, object]:
+    return {
+        "kind": "row",
+        "id": row.id,
+        "version": row.version,
+        "html": fragments.row(row, unread=unread),
+        "facets": {
+            "status": row.status,
+            "handler": row.handler,
+            "assignee": row.assignee_id or "",
+            "waiting": row.waiting > 0,
+            "channel": row.channel,
+            "unread": unread,
+        },
+    }
+
+
+def _conversations(ask: live.Ask) -> QuerySet[Conversation]:
+    rows = Conversation.objects.filter(workspace_id=ask.workspace_id)
+    return rows.select_related("customer", "assignee", "workspace")

@@ -1,0 +1,66 @@
+// Decisions: the question before a denial, the true state of a card after a refusal, and where the focus goes.
+(() => {
+  "use strict";
+  const dialog = document.getElementById("deny");
+  const form = dialog.querySelector("form");
+  let asked = null; // The button that opened the question.
+
+  document.addEventListener("click", (event) => {
+    const deny = event.target.closest("[data-deny]");
+    if (deny) {
+      event.preventDefault();
+      asked = deny;
+      dialog.querySelector("[data-tool]").textContent = deny.dataset.tool;
+      form.reset();
+      dialog.showModal();
+    }
+    const show = event.target.closest("[data-shows]");
+    const card = show && document.getElementById(show.dataset.shows);
+    if (card) {
+      event.preventDefault();
+      card.scrollIntoView({ block: "center" });
+      card.querySelector("[tabindex='-1']").focus({ preventScroll: true });
+    }
+  });
+
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const { deny: path, card } = asked.dataset;
+    const values = { reason: form.elements.reason.value };
+    dialog.close();
+    await htmx.ajax("POST", path, swap(card, { values, source: dialog }));
+    focusOn(card);
+  });
+
+  // Somebody was first, or it is over: the card says so, and shows what became of it.
+  document.body.addEventListener("htmx:responseError", async ({ detail }) => {
+    const path = /^\/approvals\/[^/]+\//.exec(detail.requestConfig.path)?.[0];
+    const id = path && detail.xhr.status === 409 && document.querySelector(`[data-deny^="${path}"]`)?.dataset.card;
+    if (!id) return;
+    const { message } = JSON.parse(detail.xhr.getResponseHeader("HX-Trigger")).toast;
+    await htmx.ajax("GET", path, swap(id));
+    sayOn(document.getElementById(id), message);
+    focusOn(id);
+  });
+
+  function swap(id, more = {}) {
+    const target = document.getElementById(id);
+    return target ? { target, swap: "outerHTML", ...more } : { target: document.body, swap: "none", ...more };
+  }
+
+  function sayOn(card, message) {
+    const error = document.createElement("p");
+    error.className = "error";
+    error.textContent = message;
+    card?.querySelector(".card-foot")?.append(error);
+  }
+
+  // The pressed button is gone: the focus stays on its card.
+  function focusOn(id) {
+    const lost = !document.activeElement || document.activeElement === document.body;
+    if (lost) document.getElementById(id)?.querySelector("[tabindex='-1']")?.focus({ preventScroll: true });
+  }
+  document.body.addEventListener("htmx:afterSettle", ({ detail }) => {
+    if (detail.target?.matches?.(".approval-card")) focusOn(detail.target.id);
+  });
+})();

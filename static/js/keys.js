@@ -1,0 +1,41 @@
+// Single keys, off while typing and in dialogs, and as a whole by the box in their list (WCAG 2.1.4).
+(() => {
+  "use strict";
+  const OFF = "median-single-keys-off";
+  const find = (selector) => document.querySelector(selector);
+  const box = find("[data-single-keys]");
+
+  box.checked = localStorage.getItem(OFF) === null;
+  box.addEventListener("change", () => (box.checked ? localStorage.removeItem(OFF) : localStorage.setItem(OFF, "1")));
+
+  function step(by) {
+    const rows = [...document.querySelectorAll(".qrow")];
+    const focused = rows.indexOf(document.activeElement);
+    const here = focused >= 0 ? focused : rows.findIndex((row) => row.hasAttribute("aria-current"));
+    rows[Math.min(Math.max(here + by, 0), rows.length - 1)]?.focus();
+  }
+
+  const waiting = '.approval-card:is([data-state="pending"], [data-state="reviewing"])';
+  const keys = {
+    j: () => step(1),
+    k: () => step(-1),
+    r: () => find("#reply")?.focus(),
+    // Only moves the focus: one stray key must not run anything.
+    a: () => find(`${waiting} [data-approve]`)?.focus(),
+    d: () => find(`${waiting} [data-deny]`)?.click(),
+    e: () => find("[data-resolve]")?.focus(),
+    Escape: () => (find(".qrow[aria-current]") ?? find(".qrow"))?.focus(),
+    "?": () => find("#keys").showModal(),
+  };
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    const typing = event.target.closest("input, textarea, select, [contenteditable], dialog, [popover]");
+    if (typing || document.querySelector("dialog[open]")) return;
+    if (!box.checked && event.key !== "Escape") return;
+    const act = keys[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  });
+})();

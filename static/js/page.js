@@ -1,0 +1,64 @@
+// What every page of the dashboard needs: the CSRF header, versions that never go back, toasts, dialogs, theme, sign-out.
+(() => {
+  "use strict";
+  const body = document.body;
+  const cookie = (name) => document.cookie.split("; ").find((pair) => pair.startsWith(`${name}=`))?.split("=")[1] ?? "";
+
+  // htmx
+
+  body.addEventListener("htmx:configRequest", ({ detail }) => {
+    detail.headers["X-CSRFToken"] = cookie("median_csrf");
+  });
+  // An answer that was overtaken by a push does not paint over it.
+  body.addEventListener("htmx:beforeSwap", (event) => {
+    const { target, serverResponse, xhr } = event.detail;
+    const incoming = Number(/data-version="(\d+)"/.exec(serverResponse.slice(0, 400))?.[1]);
+    if (xhr.status === 200 && target.dataset.version && incoming < Number(target.dataset.version)) event.detail.shouldSwap = false;
+  });
+  body.addEventListener("htmx:sendError", () => toast("No connection. Nothing was done; try again."));
+  body.addEventListener("htmx:timeout", () => toast("No answer. Check whether it went through before you press again."));
+  body.addEventListener("htmx:responseError", ({ detail }) => {
+    const said = detail.xhr.getResponseHeader("HX-Trigger");
+    if (!said && detail.xhr.status !== 401) toast("Something broke on our side. Nothing of yours was lost.");
+  });
+
+  // Toasts: what answers a press and has no place of its own
+
+  function toast(message) {
+    const made = document.getElementById("toast").content.cloneNode(true).firstElementChild;
+    made.querySelector("span").textContent = message;
+    made.querySelector("button").addEventListener("click", () => made.remove());
+    document.getElementById("toasts").replaceChildren(made);
+  }
+  body.addEventListener("toast", ({ detail }) => toast(detail.message));
+
+  // Dialogs, panels, theme
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button");
+    if (!button) return;
+    if (button.dataset.opens) document.getElementById(button.dataset.opens).showModal();
+    if ("closes" in button.dataset) button.closest("dialog").close();
+    if (button.dataset.toggles) {
+      const open = document.getElementById(button.dataset.toggles).toggleAttribute("data-open");
+      for (const each of document.querySelectorAll(`[data-toggles="${button.dataset.toggles}"]`)) each.setAttribute("aria-expanded", open);
+    }
+  });
+
+  // Signing out leaves nothing behind on a shared computer.
+  document.addEventListener("submit", (event) => {
+    if (event.target.matches("[data-sign-out]")) sessionStorage.clear();
+  });
+
+  // The connection
+
+  document.addEventListener("median:offline", () => {
+    const since = document.querySelector("#offline [data-since]");
+    const now = new Date();
+    if (since && !since.textContent) since.textContent = ` at ${String(now.getHours()).padStart(2, "0")}:${String(now.getMinutes()).padStart(2, "0")}`;
+  });
+  document.addEventListener("median:online", () => {
+    const since = document.querySelector("#offline [data-since]");
+    if (since) since.textContent = "";
+  });
+})();
