@@ -15,10 +15,10 @@ _REFUSALS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
 
 def run(work: Callable[[StopFlag], int], *, console: Console) -> int:
     """Does the work of a command and returns its exit code."""
-    stop = StopFlag()
-    stop.listen()
     try:
-        return work(stop)
+        with StopFlag() as stop:
+            stop.listen()
+            return work(stop)
     except Failure as failure:
         console.say(f"\n{failure}")
     except Stopped:

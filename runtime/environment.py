@@ -52,7 +52,7 @@ def _install(project: Project, *, lock: str, step: Step, stop: StopFlag) -> None
         processes.run(command, env=_environment(), cwd=project.root, log=log, step=step, stop=stop)
 
     if not project.venv.exists():
-        if not uv and importlib.util.find_spec("ensurepip") is None:
+        if not uv and not can_make_pip():
             raise Failure(
                 "This Python cannot make virtual environments: its ensurepip module is missing. "
                 "On Debian and Ubuntu: apt install python3-venv. Or install uv."
@@ -74,6 +74,11 @@ def _install(project: Project, *, lock: str, step: Step, stop: StopFlag) -> None
 def stamp(project: Project, *, lock: str) -> str:
     """What `.venv/median-stamp` says when the packages of this lock are installed."""
     return "\n".join(_line(project, name) for name in ([RUN, DEVELOP] if lock == DEVELOP else [RUN]))
+
+
+def can_make_pip() -> bool:
+    """Whether this Python came whole; Debian keeps a part of it in a package of its own."""
+    return importlib.util.find_spec("ensurepip") is not None
 
 
 def _working_uv() -> str | None:

@@ -16,15 +16,26 @@ class Stopped(BaseException):
 
 
 class StopFlag:
-    """Remembers the first stop signal of this process, once it listens to them."""
+    """Remembers the first stop signal of this process, once it listens to them. Close it when done, as by `with`."""
 
     def __init__(self) -> None:
         self.received: int | None = None
         self._reader, self._writer = socket.socketpair()
         self._writer.setblocking(False)
+        self._listens = False
+
+    def __enter__(self) -> "StopFlag":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._listens:
+            signal.set_wakeup_fd(-1)
+        self._reader.close()
+        self._writer.close()
 
     def listen(self) -> None:
         """Takes over this process's stop signals. On its main thread, before any process is started."""
+        self._listens = True
         signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
         for number in SIGNALS:
             signal.signal(number, self._remember)

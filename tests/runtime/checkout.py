@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -88,10 +88,9 @@ class Checkout:
                 pids.add(int(entry.name))
         return {pid: command for pid in pids if (command := _command(pid))}
 
-    def pid_of(self, part: str) -> int:
-        """The one process whose command line contains this."""
-        (pid,) = [pid for pid, command in self.running().items() if part in command]
-        return pid
+    def having(self, parts: Iterable[str]) -> set[int]:
+        """The processes whose command line contains one of these."""
+        return {pid for pid, command in self.running().items() if any(part in command for part in parts)}
 
 
 class Run:
