@@ -1,6 +1,6 @@
-"""Paths of the installation itself; see median_site.shell."""
+"""Paths of the installation itself (see median_site.shell), and where the API's begin."""
 
-from django.urls import path
+from django.urls import include, path
 
 from median_site import shell
 
@@ -9,4 +9,5 @@ urlpatterns = [
     path("robots.txt", shell.robots, name="robots"),
     path("me.css", shell.me, name="me_css"),
     path("w/<slug:slug>/.well-known/jwks.json", shell.jwks, name="jwks"),
+    path("v1/", include("median_site.api.urls")),
 ]

@@ -31,10 +31,12 @@ class MissingScope(DomainError):
 
 def create(workspace: Workspace, *, name: str, scopes: Iterable[str]) -> tuple[ApiKey, str]:
     """A new key: its row, and the key itself, which cannot be seen again. Raises ValueError for an unknown scope."""
-    wanted = sorted(set(scopes), key=SCOPES.index)
+    wanted = set(scopes)
+    if unknown := wanted - set(SCOPES):
+        raise ValueError(f"There is no scope {', '.join(sorted(unknown))}.")
     plain = ids.api_key()
     row = ApiKey.objects.create(
-        workspace=workspace, name=name, prefix=plain[:PREFIX_LENGTH], digest=_digest(plain), scopes=wanted
+        workspace=workspace, name=name, prefix=plain[:PREFIX_LENGTH], digest=_digest(plain), scopes=sorted(wanted)
     )
     return row, plain
 

@@ -60,8 +60,8 @@ async function send(path, options) {
   return body;
 }
 
-// What was typed and not sent yet, through reloads.
+// What was typed and not sent yet, through reloads: { text, unsent }.
 export const draft = {
-  get: () => kept?.getItem(`${KEY}:draft`) ?? "",
-  set: (text) => (text ? kept?.setItem(`${KEY}:draft`, text) : kept?.removeItem(`${KEY}:draft`)),
+  get: () => JSON.parse(kept?.getItem(`${KEY}:draft`) ?? '{"text":"","unsent":null}'),
+  set: (typed) => kept?.setItem(`${KEY}:draft`, JSON.stringify(typed)),
 };

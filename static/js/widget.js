@@ -7,31 +7,19 @@ const [form, text, error, again, items] = [$("w-form"), $("w-text"), $("w-error"
 const watched = document.querySelector("[data-watch-widget]");
 const POLL_MS = 5_000;
 
-let conversation = "";
-let unsent = null; // { id, text }: the same text sent again keeps its id, so that it cannot arrive twice
+let conversation = null; // the id of the one shown; "" before the first message
+let unsent = draft.get().unsent; // { id, text }: the same text sent again keeps its id, so that it cannot arrive twice
 let polling = null;
 
-const newId = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+// Not randomUUID, which browsers keep from pages without TLS.
+const newId = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+const keep = () => draft.set({ text: text.value, unsent });
 
 function say(message, { retry = false } = {}) {
   error.querySelector("span").textContent = message;
   error.hidden = !message;
   again.hidden = !retry;
-}
-
-// Put a fragment of the server in its place: newer ones replace older ones, new items stand in the order of their numbers.
-function put(html) {
-  const holder = document.createElement("template");
-  holder.innerHTML = html;
-  const fresh = holder.content.firstElementChild;
-  const old = $(fresh.id);
-  if (old) {
-    if (Number(old.dataset.version) < Number(fresh.dataset.version)) old.replaceWith(fresh);
-    return;
-  }
-  const number = Number(fresh.dataset.number);
-  const next = [...items.children].find((item) => Number(item.dataset.number) > number);
-  items.insertBefore(fresh, next ?? null);
 }
 
 function show(frame) {
@@ -41,39 +29,46 @@ function show(frame) {
     conversation = frame.conversation;
     watched.dataset.version = 0;
   }
-  for (const fragment of [...frame.parts, ...frame.items]) put(fragment.html);
+  for (const part of frame.parts) Median.put(part, null);
+  for (const item of frame.items) Median.put(item, items);
   watched.dataset.version = Math.max(watched.dataset.version, frame.version);
+  $("w-intro").hidden = items.children.length > 0;
   $("w-foot").textContent = frame.foot;
 }
 
 async function load() {
   try {
     const frame = await call("thread");
-    const known = conversation === frame.conversation && items.children.length;
+    const isNew = conversation !== frame.conversation;
     show(frame);
-    if (!known) $("w-earlier").hidden = !frame.more;
-    items.toggleAttribute("data-more", !$("w-earlier").hidden);
-    $("w-intro").hidden = items.children.length > 0;
+    if (isNew) showMore(frame.more);
     document.body.dataset.token = await begin();
     document.dispatchEvent(new Event("median:watch"));
-    return true;
   } catch (problem) {
-    if (problem instanceof Refused) say(problem.message);
-    return false;
+    if (!(problem instanceof Refused)) return poll();
+    stopPolling(); // The same token would be refused again.
+    say(problem.message);
   }
+}
+
+// Whether there are earlier messages than those shown; while there are, live.js puts none before them.
+function showMore(more) {
+  $("w-earlier").hidden = !more;
+  items.toggleAttribute("data-more", more);
 }
 
 async function sendMessage() {
   const typed = text.value;
   if (!typed.trim() || form.ariaBusy === "true") return;
   if (unsent?.text !== typed) unsent = { id: newId(), text: typed };
+  keep();
   form.ariaBusy = "true";
   say("");
   try {
     await call("messages", { method: "POST", body: JSON.stringify({ text: typed, client_id: unsent.id }) });
     unsent = null;
     if (text.value === typed) text.value = "";
-    draft.set(text.value);
+    keep();
     await load();
   } catch (problem) {
     if (problem instanceof Refused) say(problem.message);
@@ -87,16 +82,15 @@ async function sendMessage() {
 async function showEarlier() {
   const first = items.firstElementChild;
   const frame = await call(`thread?before=${first.dataset.number}`);
-  items.removeAttribute("data-more");
-  for (const item of frame.items) put(item.html);
-  $("w-earlier").hidden = !frame.more;
-  items.toggleAttribute("data-more", frame.more);
+  showMore(false);
+  for (const item of frame.items) Median.put(item, items);
+  showMore(frame.more);
   first.scrollIntoView();
 }
 
 form.addEventListener("submit", (event) => { event.preventDefault(); sendMessage(); });
 again.addEventListener("click", sendMessage);
-text.addEventListener("input", () => draft.set(text.value));
+text.addEventListener("input", keep);
 text.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); sendMessage(); }
 });
@@ -106,12 +100,15 @@ $("w-intro").addEventListener("click", ({ target }) => {
 $("w-earlier").addEventListener("click", () => showEarlier().catch(() => say("Earlier messages could not be loaded. Try again.")));
 
 // Without a socket the thread is asked for every few seconds; with one, only what it says is new comes in.
-document.addEventListener("median:offline", () => { polling ??= setInterval(load, POLL_MS); });
-document.addEventListener("median:online", () => { clearInterval(polling); polling = null; });
+const poll = () => { polling ??= setInterval(load, POLL_MS); };
+const stopPolling = () => { clearInterval(polling); polling = null; };
+document.addEventListener("median:offline", poll);
+document.addEventListener("median:online", stopPolling);
 document.addEventListener("median:refused", load);
-document.addEventListener("median:refresh", load);
+document.addEventListener("median:refresh", () => { conversation = null; load(); });
 window.addEventListener("hashchange", () => { if (takeToken()) { say(""); load(); } });
-new MutationObserver(() => { localise(items); $("w-intro").hidden = items.children.length > 0; }).observe(items, { childList: true });
+new MutationObserver(() => { localise(items); $("w-intro").hidden = items.children.length > 0; })
+  .observe(items, { childList: true });
 
 // In a frame, the page around it (embed.js) opens and closes the chat, and counts what is new meanwhile. It learns no more.
 const close = () => parent.postMessage({ median: "close" }, "*");
@@ -124,5 +121,5 @@ if (parent !== window) {
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") close(); });
 }
 
-text.value = draft.get();
-load().then((done) => { if (!done) polling ??= setInterval(load, POLL_MS); });
+text.value = draft.get().text;
+load();

@@ -1,5 +1,7 @@
 """The customer's widget through its door: who may write, what they see, and what never reaches them."""
 
+import base64
+import hmac
 import json
 from datetime import timedelta
 
@@ -57,6 +59,13 @@ def ana(world: World) -> Page:
 
 def agent(world: World) -> Actor:
     return Actor(ActorKind.AGENT, world.fernhill.id, name=world.fernhill.agent_name)
+
+
+def signed_with_hmac(header: dict[str, str], claims: dict[str, object], *, secret: str) -> str:
+    """A JWT as no library makes it any more: the public key taken for a shared secret."""
+    parts = [base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=") for part in (header, claims)]
+    mac = hmac.digest(secret.encode(), b".".join(parts), "sha256")
+    return b".".join([*parts, base64.urlsafe_b64encode(mac).rstrip(b"=")]).decode()
 
 
 def asked(world: World, tool: str = "refundOrder") -> ToolApproval:
@@ -172,7 +181,7 @@ def test_a_sign_in_that_is_not_valid(world: World) -> None:
     times = {"iat": int(clock.now().timestamp()), "exp": int(clock.now().timestamp()) + 600}
     new = signing.new_key()
     own_key = signing.sign(signing.load_key(public["kid"], new.private_pem), claims=claims | times)
-    by_public_key = jwt.encode(claims | times, json.dumps(public), algorithm="HS256", headers={"kid": public["kid"]})
+    by_public_key = signed_with_hmac({"alg": "HS256", "kid": public["kid"]}, claims | times, secret=json.dumps(public))
     for forged in [own_key, by_public_key, token_of(world.elsewhere), "not.a.token", ""]:
         for answer in [Page(forged).thread(), Page(forged).send()]:
             assert answer.status_code == 401
@@ -278,8 +287,9 @@ def test_messages_are_shown_and_everything_internal_is_not(world: World, ana: Pa
     assert "I have asked the team." in html
     assert "<b>Sam</b>" in html
     assert ana.thread().text.count('"number"') == 3
-    for secret in ["written before", "Too much", "Refund order", "refundOrder", "declined", "took the thread", "Okafor"]:
-        assert secret not in ana.thread().text
+    answer = ana.thread().text
+    for internal in ["written before", "Too much", "Refund order", "refundOrder", "declined", "took the", "Okafor"]:
+        assert internal not in answer
     assert "Sam is here" in ana.part("w-head")
 
 
@@ -304,6 +314,7 @@ def test_a_refusal_leaves_no_card(world: World, ana: Page) -> None:
 
 
 def test_the_agent_seems_to_write_until_it_has_answered(world: World, ana: Page, time_machine) -> None:
+    time_machine.move_to(clock.now(), tick=False)
     assert "w-typing" not in ana.part("w-state")
     ana.send()
     assert "Median AI is writing" in ana.part("w-state")
