@@ -122,7 +122,7 @@ def _patterns(schema: dict[str, Json]) -> set[str]:
 
 
 def _closed(schema: dict[str, Json], *, root: dict[str, Json], seals: bool) -> dict[str, Json]:
-    """`seals` is false beside another schema of the same value: keys that one declares are not the other's to refuse."""
+    """`seals` is false beside another schema of the same value: keys of one are not the other's to refuse."""
 
     def inner(part: Json, *, key: str) -> Json:
         return _closed(part, root=root, seals=key in _OF_PARTS) if isinstance(part, dict) else part

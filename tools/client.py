@@ -1,0 +1,273 @@
+"""All outbound tool traffic: one request, one answer or failure, in one deadline. Nothing is followed or sent twice.
+
+httpcore, the engine under httpx, is used bare: it has no cookies, redirects, netrc or proxies that would need switching
+off, and takes our network backend by argument.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Literal, Self
+
+import httpcore
+import httpx
+
+from median_site.lib.env import Network
+from tools import unpacking
+from tools.addresses import BlockedAddress, PinnedBackend
+from tools.bodies import Body, Limit
+from tools.unpacking import TooMuch, UnpackingError
+
+__all__ = ["Answer", "Client", "Failure", "Limit", "Outbound"]
+
+DEADLINE_S: Final = 10.0
+CONNECTIONS: Final = 50  # to one origin
+IDLE_CONNECTIONS: Final = 10
+IDLE_S: Final = 60.0  # after which an origin's connections are closed
+KEPT_HEADERS: Final = {"content-type", "etag"}
+
+# ValueError: a status of HTTP/2 that is no number.
+_BROKEN: Final = (httpcore.NetworkError, httpcore.ProtocolError, ssl.SSLError, ValueError)
+
+FailureKind = Literal[
+    "blocked_address", "unreachable", "timed_out", "redirected", "too_big", "broken_answer", "bad_encoding"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Outbound:
+    """One request. `headers` need no Host, Content-Length or Accept-Encoding."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A whole answer, whatever its status; only that of an error status may be cut short.
+
+    `headers` has content-type and etag, in lower case. `text` is the body in the charset it declares, else UTF-8,
+    without a byte order mark; `replaced` says that bytes in it did not fit and stand as U+FFFD.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    text: str
+    replaced: bool
+    truncated: bool
+    elapsed_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """No answer that can be used. `sent` says whether any of the request may have reached the server."""
+
+    kind: FailureKind
+    status: int | None
+    detail: str
+    sent: bool
+    elapsed_s: float
+
+
+class Client:
+    """Sends requests, one client for each process and event loop. Connections are kept for each origin apart."""
+
+    def __init__(
+        self,
+        *,
+        allowed_networks: Iterable[Network] = (),
+        deadline_s: float = DEADLINE_S,
+        ssl_context: ssl.SSLContext | None = None,
+    ) -> None:
+        """`allowed_networks` may be reached though they are not public. `deadline_s` is for a whole call."""
+        self._allowed = list(allowed_networks)
+        self._deadline_s = deadline_s
+        self._ssl = ssl_context or httpx.create_ssl_context(trust_env=False)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._origins: dict[tuple[bytes, bytes, int | None], _Origin] = {}  # the longest unused first
+
+    async def send(self, request: Outbound, *, limit: Limit) -> Answer | Failure:
+        """Send it, at most once, and read what comes back up to the limit. Nothing the server does raises."""
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            self._loop, self._origins = loop, {}  # what belonged to another loop cannot be closed from here
+        call = _Call(request, limit, began=loop.time())
+        try:
+            async with asyncio.timeout(self._deadline_s):
+                return await self._exchange(call)
+        except TimeoutError:
+            detail = "The request was sent; the action may have happened." if call.sent else "Nothing was sent."
+            return call.failure("timed_out", detail)
+        except BlockedAddress as error:
+            return call.failure("blocked_address", error.message)
+        except UnpackingError as error:
+            return call.failure("bad_encoding", str(error))
+        except _BROKEN as error:
+            if call.sent:
+                return call.failure("broken_answer", f"The answer broke off: {error}")
+            return call.failure("unreachable", str(error))
+
+    async def aclose(self) -> None:
+        """Close every connection. The client may be used again."""
+        origins, self._origins = self._origins, {}
+        for origin in origins.values():
+            await origin.pool.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def _exchange(self, call: "_Call") -> Answer | Failure:
+        try:
+            url = httpx.URL(call.request.url)
+        except httpx.InvalidURL as error:
+            return call.failure("unreachable", f"The URL cannot be used: {error}")
+        origin = await self._origin(url)
+        origin.calls += 1
+        complete = False
+        try:
+            response = await origin.pool.handle_async_request(call.on_wire(url))
+            try:
+                answer = await call.read(response)
+            finally:
+                await response.aclose()
+            complete = isinstance(answer, Answer) and not answer.truncated
+            return answer
+        finally:
+            origin.calls -= 1
+            if call.is_http2 and not complete and self._origins.get(origin.key) is origin:
+                # What an HTTP/2 server still sends for a call that is over uses up the window of the others.
+                del self._origins[origin.key]
+            if origin.calls == 0 and self._origins.get(origin.key) is not origin:
+                await origin.pool.aclose()
+            await origin.drop_leftovers()
+
+    async def _origin(self, url: httpx.URL) -> "_Origin":
+        key = url.raw_scheme, url.raw_host, url.port
+        now = asyncio.get_running_loop().time()
+        for old in list(self._origins.values()):
+            if now - old.used_at < IDLE_S:
+                break
+            if not old.calls:
+                self._origins.pop(old.key, None)
+                await old.pool.aclose()
+        origin = self._origins.pop(key, None) or _Origin(key, self._ssl, self._allowed)
+        origin.used_at = now
+        self._origins[key] = origin
+        return origin
+
+
+class _Origin:
+    """The connections to one scheme, host and port: a pool for all origins slows down with the square of its calls."""
+
+    def __init__(
+        self, key: tuple[bytes, bytes, int | None], ssl_context: ssl.SSLContext, allowed: Sequence[Network]
+    ) -> None:
+        self.key = key
+        self.calls = 0
+        self.used_at = 0.0
+        self.pool = httpcore.AsyncConnectionPool(
+            ssl_context=ssl_context,
+            max_connections=CONNECTIONS,
+            max_keepalive_connections=IDLE_CONNECTIONS,
+            keepalive_expiry=IDLE_S,
+            http2=True,
+            network_backend=PinnedBackend(allowed_networks=allowed, private_only=key[0] == b"http"),
+        )
+
+    async def drop_leftovers(self) -> None:
+        """Close idle connections that hold more than their answer: the next call would take the rest for its own."""
+        for connection in self.pool.connections:
+            state = getattr(getattr(connection, "_connection", None), "_h11_state", None)
+            if state is not None and connection.is_idle() and state.trailing_data[0]:
+                await connection.aclose()
+
+
+class _Call:
+    """One request on its way."""
+
+    def __init__(self, request: Outbound, limit: Limit, *, began: float) -> None:
+        self.request = request
+        self.sent = False
+        self.is_http2 = False
+        self._limit = limit
+        self._began = began
+
+    def on_wire(self, url: httpx.URL) -> httpcore.Request:
+        body = self.request.body
+        headers = {name.lower(): value for name, value in self.request.headers.items()}
+        headers = {"accept": "*/*", "user-agent": "Median"} | headers
+        headers |= {"host": url.netloc.decode(), "accept-encoding": unpacking.ACCEPTED}
+        if body or self.request.method in {"POST", "PUT", "PATCH"}:
+            headers["content-length"] = str(len(body))
+        return httpcore.Request(
+            self.request.method,
+            httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+            headers=list(headers.items()),
+            content=body,
+            extensions={"trace": self._trace},
+        )
+
+    async def read(self, response: httpcore.Response) -> Answer | Failure:
+        """The answer, read to its end or to the limit."""
+        status = response.status
+        if 300 <= status < 400 and status != 304:
+            return self.failure("redirected", f"It answered {status}.", status=status)
+        if not 200 <= status < 600:
+            return self.failure("broken_answer", f"It answered with status {status}, which is none.", status=status)
+        headers = _joined(response.headers)
+        body, truncated = Body(headers, limit=self._limit), False
+        try:
+            async for data in response.aiter_stream():
+                body.feed(data)
+            body.finish()
+        except TooMuch:
+            if status < 300:
+                return self.failure("too_big", "More came than is read.", status=status)
+            truncated = True
+        except (UnpackingError, *_BROKEN):
+            if status < 300:
+                raise
+            truncated = True
+        text, replaced = body.text()
+        return Answer(
+            status=status,
+            headers={name: value for name, value in headers.items() if name in KEPT_HEADERS},
+            body=body.held,
+            text=text,
+            replaced=replaced,
+            truncated=truncated,
+            elapsed_s=self._elapsed(),
+        )
+
+    def failure(self, kind: FailureKind, detail: str, *, status: int | None = None) -> Failure:
+        return Failure(kind=kind, status=status, detail=detail, sent=self.sent, elapsed_s=self._elapsed())
+
+    def _elapsed(self) -> float:
+        return asyncio.get_running_loop().time() - self._began
+
+    async def _trace(self, event: str, info: Mapping[str, object]) -> None:
+        """httpcore tells what it does. It would send again what an HTTP/2 server says it did not read; we never do."""
+        if event.endswith(".send_request_headers.started"):
+            if self.sent:
+                raise httpcore.RemoteProtocolError("The server refused the request after it was sent.")
+            self.sent = True
+            self.is_http2 = event.startswith("http2.")
+
+
+def _joined(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Headers by their names in lower case; of one that came more than once, the values between commas."""
+    joined: dict[str, str] = {}
+    for raw_name, raw_value in headers:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+        joined[name] = f"{joined[name]}, {value}" if name in joined else value
+    return joined
