@@ -29,12 +29,15 @@ class MissingScope(DomainError):
     status = 403
 
 
-def create(workspace: Workspace, *, name: str, scopes: Iterable[str]) -> tuple[ApiKey, str]:
-    """A new key: its row, and the key itself, which cannot be seen again. Raises ValueError for an unknown scope."""
+def create(workspace: Workspace, *, name: str, scopes: Iterable[str], plain: str = "") -> tuple[ApiKey, str]:
+    """A new key: its row, and the key itself, which cannot be seen again. Raises ValueError for an unknown scope.
+
+    `plain` is for a caller that derives the key from a secret, so that it can tell it again.
+    """
     wanted = set(scopes)
     if unknown := wanted - set(SCOPES):
         raise ValueError(f"There is no scope {', '.join(sorted(unknown))}.")
-    plain = ids.api_key()
+    plain = plain or ids.api_key()
     row = ApiKey.objects.create(
         workspace=workspace, name=name, prefix=plain[:PREFIX_LENGTH], digest=_digest(plain), scopes=sorted(wanted)
     )
