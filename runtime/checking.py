@@ -42,11 +42,14 @@ def check(*, fix: bool, console: Console, stop: StopFlag) -> int:
     """Runs every part, whatever the others say; returns the exit code."""
     project = Project.here()
     environment.ensure(project, lock=environment.DEVELOP, console=console, stop=stop)
-    results = [
-        run_part(name, words, project=project, console=console, stop=stop)
+    failed = [
+        name
         for name, words in ((FIXES if fix else {}) | CHECKS).items()
+        if not run_part(name, words, project=project, console=console, stop=stop)
     ]
-    return 0 if all(results) else command.FAILED
+    if failed:
+        console.say(f"Failed: {', '.join(failed)}.")
+    return command.FAILED if failed else 0
 
 
 def run_part(name: str, words: list[str], *, project: Project, console: Console, stop: StopFlag) -> bool:

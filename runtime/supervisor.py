@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
 from types import TracebackType
+from typing import Self
 
 from runtime import processes
 from runtime.console import Console, Failure
@@ -63,7 +64,7 @@ class Supervisor:
         if left := processes.end_strays(home):
             console.say(f"Ended {left} process{'es' if left > 1 else ''} left over from a run that was killed.")
 
-    def __enter__(self) -> "Supervisor":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

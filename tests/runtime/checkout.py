@@ -13,7 +13,7 @@ from pathlib import Path
 
 from runtime import environment, processes
 from runtime.project import Project
-from tests.runtime.waiting import wait_until
+from tests.waiting import until
 
 REAL = Project.here()
 FAKES = {"manage.py": "manage.py", "shop.py": "examples/shop.py", "serve.py": "median_site/serve.py"}
@@ -105,8 +105,14 @@ class Run:
 
     def wait_for(self, text: str) -> None:
         """Returns when the command has said this."""
-        wait_until(lambda: text in self.said or self.process.poll() is not None, seconds=40)
+        until(lambda: text in self.said or self.process.poll() is not None, within_s=40)
         assert text in self.said, self.said
+
+    def wait_for_file(self, name: str) -> None:
+        """Returns when the command has made this file in the checkout."""
+        path = self._output.parent / name
+        until(lambda: path.exists() or self.process.poll() is not None, within_s=40)
+        assert path.exists(), self.said
 
     def stop(self, number: int = signal.SIGINT) -> int:
         """Sends a signal and returns the exit code."""
@@ -127,7 +133,7 @@ def checkout(*, name: str = "median", user: int | None = None, mode: int = 0o755
     finally:
         for pid in made.running():
             os.kill(pid, signal.SIGKILL)
-        wait_until(lambda: not made.running())
+        until(lambda: not made.running())
         for note in made.var.glob("**/*.where"):
             shutil.rmtree(note.read_text(), ignore_errors=True)
         shutil.rmtree(folder)

@@ -11,7 +11,7 @@ import pytest
 
 from runtime import network, placement
 from tests.runtime.checkout import NOBODY, Checkout, checkout
-from tests.runtime.waiting import wait_until
+from tests.waiting import until
 
 IS_ROOT = os.geteuid() == 0
 OTHER_DATABASE = "postgresql://someone:word@db.example/median"  # where a test is not about PostgreSQL: quicker
@@ -80,7 +80,7 @@ def test_the_children_of_a_killed_supervisor_end_by_themselves(here: Checkout) -
     escaped = here.having(["time.sleep(600)"])
     assert len(escaped) == 1
     run.stop(signal.SIGKILL)
-    wait_until(lambda: set(here.running()) == escaped)
+    until(lambda: set(here.running()) == escaped)
 
 
 def test_a_killed_child_is_started_again_and_the_reader_is_told(here: Checkout) -> None:
@@ -92,7 +92,7 @@ def test_a_killed_child_is_started_again_and_the_reader_is_told(here: Checkout) 
         os.kill(pid, signal.SIGKILL)
     for name in parts:
         run.wait_for(f"{name} ended by SIGKILL; starting it again in 0.5 s.")
-    wait_until(lambda: len(here.having(parts.values()) - killed) == len(parts))
+    until(lambda: len(here.having(parts.values()) - killed) == len(parts))
     assert run.stop() == 0
     assert here.running() == {}
 
@@ -167,7 +167,6 @@ def test_a_folder_that_no_other_account_can_enter() -> None:
         assert (here.var / "postgresql.where").exists() is IS_ROOT
         assert (here.var / "postgresql").exists() is not IS_ROOT
         assert here.project.root.parent.stat().st_mode & 0o777 == 0o700
-        here.demo("--fresh").stop()
         assert here.running() == {}
 
 
@@ -187,7 +186,7 @@ def port_in(said: str, name: str) -> int:
 def environment_of(here: Checkout, name: str) -> dict[str, str]:
     """What the process saw; it may not have begun yet."""
     path = here.var / "environments" / name
-    wait_until(path.exists)
-    wait_until(path.read_text)
+    until(path.exists)
+    until(path.read_text)
     given: dict[str, str] = json.loads(path.read_text())
     return given

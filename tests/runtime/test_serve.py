@@ -14,7 +14,7 @@ import pytest
 
 from runtime import network
 from runtime.project import Project
-from tests.runtime.waiting import wait_until
+from tests.waiting import until
 
 ROOT = Project.here().root
 APP = "tests.runtime.draining_app:application"
@@ -80,9 +80,9 @@ def refuses(server: Running) -> bool:
 def test_a_slow_request_under_way_is_finished_and_new_connections_are_refused(server: Running, tmp_path: Path) -> None:
     with server.connect() as connection:
         connection.sendall(f"GET /slow?{tmp_path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-        wait_until((tmp_path / "begun").exists)
+        until((tmp_path / "begun").exists)
         server.stop()
-        wait_until(lambda: refuses(server))
+        until(lambda: refuses(server))
         (tmp_path / "go-on").touch()
         head, _, body = read_all(connection).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200")
@@ -96,7 +96,7 @@ def test_a_request_whose_body_is_still_arriving_is_finished(server: Running) -> 
         connection.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 6\r\nExpect: 100-continue\r\n\r\n")
         assert connection.recv(1024) == b"HTTP/1.1 100 Continue\r\n\r\n"
         server.stop()
-        wait_until(lambda: refuses(server))
+        until(lambda: refuses(server))
         connection.sendall(b"halves")
         assert b"finished halves" in read_all(connection)
     assert server.process.wait(5) == 0

@@ -13,7 +13,7 @@ from runtime import processes, supervisor
 from runtime.console import Console, Failure
 from runtime.stopping import StopFlag
 from runtime.supervisor import Service, Supervisor
-from tests.runtime.waiting import wait_until
+from tests.waiting import until
 
 # A child starts with a function of ours; from Python 3.12 on that warns in a process with threads, as xdist's are.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
@@ -35,7 +35,7 @@ class Watched:
             self.supervisor.tick()
             return text in self.said
 
-        wait_until(said)
+        until(said)
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_ends_the_last_first_and_kills_what_ignores_it(watched: Watched, tmp_pat
         watched.supervisor.start(python(tmp_path, code, name=name.strip()))
     deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); open('deaf', 'w'); time.sleep(600)"
     process = watched.supervisor.start(python(tmp_path, deaf, name="deaf", grace=0.3))
-    wait_until(lambda: all((tmp_path / name).exists() for name in ("first ", "second ", "deaf")))
+    until(lambda: all((tmp_path / name).exists() for name in ("first ", "second ", "deaf")))
     watched.supervisor.end()
     assert (tmp_path / "ended").read_text() == "second first "
     assert process.returncode == -signal.SIGKILL
