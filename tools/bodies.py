@@ -1,4 +1,4 @@
-"""The body of an answer: unpacked and counted while it arrives, so that a large one costs nothing; then its text. Pure."""
+"""The body of an answer: unpacked and counted while it arrives, so a large one costs nothing; then its text. Pure."""
 
 import codecs
 import re
