@@ -8,7 +8,7 @@ from typing import Final
 from django.conf import settings
 from django.db import transaction
 
-from median_site.lib import clock, ids
+from median_site.lib import clock, ids, strict_json
 from median_site.lib.actors import Actor, system
 from median_site.lib.db import in_thread
 from median_site.lib.strict_json import Json
@@ -16,7 +16,7 @@ from team import events
 from team.events import Kind
 from tools import calls, endpoints, keys, manifest, signing
 from tools.client import Answer, Failure, Limit, Outbound
-from tools.manifest import ManifestError, ManifestTool, RefusedTool
+from tools.manifest import Manifest, ManifestError, ManifestTool, RefusedTool
 from tools.models import Endpoint, EndpointSync, Tool
 
 MANIFEST_LIMIT: Final = Limit(bytes=1_000_000)
@@ -121,14 +121,20 @@ def _store(endpoint_id: str, answer: Answer | Failure, *, by: Actor) -> Endpoint
         return _failed(endpoint_id, by=by, code=error.code, detail=error.message)
     with transaction.atomic():
         endpoint = Endpoint.objects.select_for_update().get(id=endpoint_id)
-        changes, refused = _replace(endpoint, served.tools)
-        refused = [*served.refused, *refused]
-        fields: dict[str, Json] = {
-            "etag": answer.headers.get("etag", "")[:200],
-            "sdk": served.sdk[:100],
-            "refused": [{"name": tool.name, "path": tool.path, "reason": tool.reason} for tool in refused],
-        }
-        return _succeeded(endpoint_id, by=by, changes=changes, fields=fields)
+        return store(endpoint, served, by=by, etag=answer.headers.get("etag", ""))
+
+
+def store(endpoint: Endpoint, served: Manifest, *, by: Actor | None = None, etag: str = "") -> EndpointSync:
+    """Make the stored tools say what this manifest says, and record it as a sync that worked."""
+    changes, refused = _replace(endpoint, served.tools)
+    fields: dict[str, Json] = {
+        "etag": etag[:200],
+        "sdk": served.sdk[:100],
+        "refused": [
+            {"name": tool.name, "path": tool.path, "reason": tool.reason} for tool in [*served.refused, *refused]
+        ],
+    }
+    return _succeeded(endpoint.id, by=by or system(endpoint.workspace_id), changes=changes, fields=fields)
 
 
 def _replace(endpoint: Endpoint, served: list[ManifestTool]) -> tuple[list[Json], list[RefusedTool]]:
@@ -164,7 +170,8 @@ _FILLED: Final = ["endpoint", "label", "description", "risk", "input_schema", "s
 def _fill(row: Tool, served: ManifestTool, endpoint: Endpoint) -> None:
     row.endpoint, row.present = endpoint, True
     row.label, row.description, row.risk = served.label, served.description, served.risk
-    row.input_schema, row.session_start, row.requires = served.input_schema, served.session_start, served.requires or ""
+    row.input_schema = strict_json.dumps(served.input_schema)
+    row.session_start, row.requires = served.session_start, served.requires or ""
     row.extra, row.content_hash = served.extra, served.content_hash
 
 
