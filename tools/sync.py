@@ -8,7 +8,7 @@ from typing import Final
 from django.conf import settings
 from django.db import transaction
 
-from median_site.lib import clock, ids, strict_json
+from median_site.lib import clock, ids
 from median_site.lib.actors import Actor, system
 from median_site.lib.db import in_thread
 from median_site.lib.strict_json import Json
@@ -170,8 +170,7 @@ _FILLED: Final = ["endpoint", "label", "description", "risk", "input_schema", "s
 def _fill(row: Tool, served: ManifestTool, endpoint: Endpoint) -> None:
     row.endpoint, row.present = endpoint, True
     row.label, row.description, row.risk = served.label, served.description, served.risk
-    row.input_schema = strict_json.dumps(served.input_schema)
-    row.session_start, row.requires = served.session_start, served.requires or ""
+    row.input_schema, row.session_start, row.requires = served.input_schema, served.session_start, served.requires or ""
     row.extra, row.content_hash = served.extra, served.content_hash
 
 
