@@ -1,15 +1,18 @@
 """`manage.py prepare_demo`: the workspace it makes, and that a second start changes nothing of it."""
 
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from io import StringIO
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
 from django.apps import apps
 from django.core.management import call_command
 from django.db import models
-from django.test import Client, RequestFactory
+from django.test import Client, RequestFactory, override_settings
+from pytest_django import DjangoDbBlocker
 
 from agent.rows import Turn, TurnState
 from approvals.models import ExpiredBecause, State, ToolApproval
@@ -21,6 +24,7 @@ from team.models import Event, Teammate, Workspace
 from tools.models import Endpoint, RunState, Starter, Tool, ToolRun
 
 pytestmark = pytest.mark.django_db
+QUICK_HASHER = "django.contrib.auth.hashers.MD5PasswordHasher"
 
 
 def prepare() -> dict[str, Any]:
@@ -30,9 +34,13 @@ def prepare() -> dict[str, Any]:
     return facts
 
 
-@pytest.fixture
-def facts() -> dict[str, Any]:
-    return prepare()
+@pytest.fixture(scope="module")
+def facts(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[dict[str, Any]]:
+    """Prepared once for all tests here, since it takes a second; each test's own changes are rolled back."""
+    at_home = override_settings(MEDIAN_ALLOWED_NETWORKS=[ip_network("127.0.0.0/8")], PASSWORD_HASHERS=[QUICK_HASHER])
+    with django_db_blocker.unblock(), at_home:
+        yield prepare()
+        call_command("flush", interactive=False, verbosity=0)
 
 
 def everything() -> dict[str, list[dict[str, Any]]]:
@@ -124,7 +132,7 @@ def test_an_endpoint_that_the_team_removed_stays_removed(facts: dict[str, Any]) 
     assert Endpoint.objects.get().removed_at is not None
 
 
-def test_without_json_people_can_read_it() -> None:
+def test_without_json_people_can_read_it(facts: dict[str, Any]) -> None:
     out = StringIO()
     call_command("prepare_demo", stdout=out)
     assert "sam@fernhill.example   password  fernhill-demo" in out.getvalue()
