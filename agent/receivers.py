@@ -30,7 +30,7 @@ def tell_stuck(run: ToolRun, conversation: Conversation, stuck: bool, **_: objec
 
 @receiver(handed_back, dispatch_uid="agent.handed_back")
 def tell_what_waited(conversation: Conversation, **_: object) -> None:
-    """Outcomes that came while a teammate had the thread are told now; so is a message that nobody answered."""
+    """Outcomes that came while a teammate had the thread are told now."""
     untold = ToolApproval.objects.filter(
         conversation=conversation, told_in_turn="", state__in=[State.COMPLETED, State.FAILED, State.DENIED]
     )

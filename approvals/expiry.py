@@ -7,6 +7,7 @@ from django.db.models import Min, Q
 from approvals import alarm, decisions
 from approvals.models import ExpiredBecause, ToolApproval
 from median_site.lib import clock
+from tools.models import Endpoint
 
 BATCH: Final = 500
 
@@ -25,6 +26,13 @@ def expire_due() -> int:
         batch = list(rows.filter(Q(expires_at__gt=at) | Q(expires_at=at, id__gt=row_id))[:BATCH])
     ensure_alarm()
     return expired
+
+
+def expire_removed() -> int:
+    """Expire requests whose endpoint is gone: those that a process did not get to when it removed it. Gives how many."""
+    gone = Endpoint.objects.exclude(removed_at=None).values("id")
+    rows = ToolApproval.objects.decidable().filter(endpoint_id__in=gone).values_list("id", flat=True)
+    return sum(decisions.expire_one(row_id, because=ExpiredBecause.ENDPOINT_REMOVED) for row_id in rows)
 
 
 def ensure_alarm() -> None:

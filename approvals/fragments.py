@@ -45,7 +45,7 @@ def card(
     run: ToolRun | None,
     warnings: Sequence[Heed] = (),
 ) -> Markup:
-    """The request in its present state. `conversation` needs its customer and workspace; `run` is the approved call's."""
+    """The request in its present state. `conversation` needs its customer and workspace; `run` is the call's."""
     state = shown_state(approval)
     decidable = state in DECIDABLE
     heeded = [*warnings] if conversation.customer.verified else [*warnings, UNVERIFIED]
@@ -66,19 +66,20 @@ def card(
     )
 
 
-def ask(conversation: Conversation, waiting: Sequence[tuple[ToolApproval, Item]]) -> Markup:
-    """The bar above the composer, for the oldest request that waits; empty while a person has the thread.
+def ask(conversation: Conversation, waiting: Sequence[tuple[ToolApproval, int]]) -> Markup:
+    """The bar above the composer, for the first request that waits; empty while a person has the thread. Each request
+    comes with its item's number.
 
     It carries the buttons only when the whole input fits on its line: one approves what one sees.
     """
     seen = [pair for pair in waiting if shown_state(pair[0]) == State.PENDING] if conversation.agent_has_it else []
-    approval, item = seen[0] if seen else (None, None)
+    approval, number = seen[0] if seen else (None, 0)
     return render(
         "approvals/_ask.html",
         version=conversation.version,
         agent=conversation.workspace.agent_name,
         approval=approval,
-        item=item,
+        number=number,
         more=len(seen) - 1,
         line=values.rows_of(approval.input).one_line if approval else None,
         plain=True,
@@ -87,8 +88,7 @@ def ask(conversation: Conversation, waiting: Sequence[tuple[ToolApproval, Item]]
 
 def shown_state(approval: ToolApproval) -> State:
     """The state as people should see it: past its deadline it has expired, whether or not the sweep has been there."""
-    late = approval.is_decidable and approval.expires_at <= clock.now()
-    return State.EXPIRED if late else State(approval.state)
+    return State(approval.state_at(clock.now()))
 
 
 def _first_name(approval: ToolApproval) -> str:

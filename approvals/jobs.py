@@ -11,4 +11,4 @@ def expire_due() -> int:
 
 def check() -> dict[str, int]:
     """The hourly check: calls that never reported back, requests whose alarm was lost, an alarm that is not set."""
-    return {"stuck": runs.fail_stuck(), "expired": expiry.expire_due()}
+    return {"stuck": runs.fail_stuck(), "expired": expiry.expire_due() + expiry.expire_removed()}

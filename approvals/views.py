@@ -1,4 +1,5 @@
-"""The page of one decision, and the two answers. An answer takes nothing from the form but a reason: the input is stored."""
+"""The page of one decision, and its two answers. An answer takes nothing but a reason from the form: the input is
+stored."""
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -6,7 +7,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from approvals import access, decisions, fragments, warnings
-from approvals.models import DECIDABLE, ToolApproval
+from approvals.models import DECIDABLE, State, ToolApproval
 from conversations.models import Item, ItemKind
 from team.access import TeammateRequest, acting_as, same_person, teammate_required
 from tools.models import ToolRun
@@ -66,7 +67,9 @@ def _card(approval: ToolApproval) -> str:
         workspace_id=approval.workspace_id, conversation=conversation, kind=ItemKind.APPROVAL, ref=approval.id
     )
     run = ToolRun.objects.filter(workspace_id=approval.workspace_id, id=approval.id).first()
-    heeds = warnings.for_requests([approval] if approval.is_decidable else [], conversation)
-    return fragments.card(
-        approval, item=item, conversation=conversation, run=run, warnings=heeds.get(approval.id, ())
+    waiting = [approval] if approval.is_decidable else []
+    denied = conversation.approvals.filter(workspace_id=approval.workspace_id, state=State.DENIED).order_by(
+        "-decided_at"
     )
+    heeds = warnings.for_requests(waiting, denied=list(denied) if waiting else [], conversation=conversation)
+    return fragments.card(approval, item=item, conversation=conversation, run=run, warnings=heeds.get(approval.id, ()))

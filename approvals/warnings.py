@@ -3,30 +3,29 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from approvals.fragments import Heed
-from approvals.models import State, ToolApproval
+from approvals.models import ToolApproval
 from conversations.models import Conversation
 from median_site.lib import times
 from tools.models import RunState, ToolRun
 
 
-def for_requests(requests: Sequence[ToolApproval], conversation: Conversation) -> Mapping[str, list[Heed]]:
-    """Warnings by request, for decidable requests of one conversation. Two queries, none when there are no requests."""
-    if not requests:
+def for_requests(
+    waiting: Sequence[ToolApproval], *, denied: Sequence[ToolApproval], conversation: Conversation
+) -> Mapping[str, list[Heed]]:
+    """Warnings by request, for decidable requests of one conversation; `denied` are those that it saw denied, newest
+    first. One query, none when nothing waits."""
+    if not waiting:
         return {}
-    names = [request.tool_name for request in requests]
     runs = ToolRun.objects.filter(
         workspace_id=conversation.workspace_id,
         conversation__customer_id=conversation.customer_id,
-        tool_name__in=names,
-        input__in=[request.input for request in requests],
+        tool_name__in=[request.tool_name for request in waiting],
+        input__in=[request.input for request in waiting],
         state=RunState.COMPLETED,
         refusal=None,
     ).order_by("-ended_at")
-    denied = ToolApproval.objects.filter(
-        workspace_id=conversation.workspace_id, conversation=conversation, tool_name__in=names, state=State.DENIED
-    ).order_by("-decided_at")
-    ran_before, refused_before = list(runs), list(denied)
-    return {request.id: [*_ran(request, ran_before), *_refused(request, refused_before)] for request in requests}
+    ran = list(runs)
+    return {request.id: [*_ran(request, ran), *_refused(request, denied)] for request in waiting}
 
 
 def _ran(request: ToolApproval, runs: Iterable[ToolRun]) -> Iterable[Heed]:

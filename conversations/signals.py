@@ -8,8 +8,5 @@ customer_wrote = Signal()
 # conversation: Conversation. It is no longer open: what waits in it for a decision ends with it.
 conversation_ended = Signal()
 
-# conversation: Conversation. A teammate took it from the agent.
-taken_over = Signal()
-
 # conversation: Conversation. The agent has it again.
 handed_back = Signal()

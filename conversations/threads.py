@@ -231,7 +231,6 @@ def _take(conversation: Conversation, *, by: Actor) -> None:
     conversation.handler, conversation.assignee_id = Handler.TEAMMATE, by.id
     conversation.save(update_fields=["handler", "assignee"])
     events.record(Kind.TAKEN_OVER, by=by, conversation_id=conversation.id)
-    signals.taken_over.send(sender=Conversation, conversation=conversation)
 
 
 def _set_status(conversation: Conversation, status: Status, *, kind: Kind, by: Actor) -> None:

@@ -100,6 +100,7 @@ CHANNEL_LAYERS = {
 }
 
 AUTH_USER_MODEL = "team.User"
+SILENCED_SYSTEM_CHECKS = ["auth.W004"]  # emails are unique whatever their case, which this check cannot see
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.Argon2PasswordHasher",

@@ -6,7 +6,7 @@ from allauth.account.adapter import DefaultAccountAdapter
 from django.http import HttpRequest
 
 
-class AccountAdapter(DefaultAccountAdapter):
+class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # the package ships no types
     """Says what is wrong in one sentence each, and never which of email and password was the wrong one."""
 
     error_messages: ClassVar[dict[str, str]] = DefaultAccountAdapter.error_messages | {
