@@ -29,7 +29,7 @@ class Checkout:
         self.user = user
         self.python = sys.executable if user is None else _python_for(user)
         shutil.copytree(REAL.root / "bin", root / "bin")
-        shutil.copytree(REAL.root / "runtime", root / "runtime", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(REAL.root / "runtime", root / "runtime")
         for source, target in FAKES.items():
             (root / target).parent.mkdir(exist_ok=True)
             shutil.copy(REAL.root / "tests" / "runtime" / "fake" / source, root / target)
@@ -49,7 +49,7 @@ class Checkout:
             if self.user is None:
                 (packages / name).symlink_to(PACKAGES / name)
             else:
-                shutil.copytree(PACKAGES / name, packages / name)
+                shutil.copytree(PACKAGES / name, packages / name, ignore=shutil.ignore_patterns("include", "pgxs"))
         (venv / environment.STAMP).write_text(environment.stamp(self.project, lock=environment.DEVELOP))
 
     @property
@@ -87,6 +87,12 @@ class Checkout:
             if _read(entry / "cwd").startswith(root) or root in _command(int(entry.name)):
                 pids.add(int(entry.name))
         return {pid: command for pid in pids if (command := _command(pid))}
+
+    def end_all(self) -> None:
+        """Ends whatever a test left running."""
+        for pid in self.running():
+            os.kill(pid, signal.SIGKILL)
+        until(lambda: not self.running())
 
     def having(self, parts: Iterable[str]) -> set[int]:
         """The processes whose command line contains one of these."""
@@ -131,9 +137,7 @@ def checkout(*, name: str = "median", user: int | None = None, mode: int = 0o755
     try:
         yield made
     finally:
-        for pid in made.running():
-            os.kill(pid, signal.SIGKILL)
-        until(lambda: not made.running())
+        made.end_all()
         for note in made.var.glob("**/*.where"):
             shutil.rmtree(note.read_text(), ignore_errors=True)
         shutil.rmtree(folder)

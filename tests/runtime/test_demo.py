@@ -23,6 +23,19 @@ def here() -> Iterator[Checkout]:
         yield made
 
 
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Checkout]:
+    with checkout() as made:
+        yield made
+
+
+@pytest.fixture
+def used(shared: Checkout) -> Iterator[Checkout]:
+    """A checkout that other tests have run the demo in: quicker, as its database is made."""
+    yield shared
+    shared.end_all()
+
+
 @pytest.mark.parametrize("user", [None, NOBODY.pw_uid] if IS_ROOT else [None])
 def test_starts_everything_and_ctrl_c_leaves_nothing(user: int | None) -> None:
     with checkout(user=user) as here:
@@ -65,36 +78,46 @@ def test_every_process_gets_the_settings_it_needs_and_the_shop_no_secret_of_ours
     run.stop()
 
 
-def test_starts_again_at_once_after_it_was_killed(here: Checkout) -> None:
-    killed = here.demo()
-    before = set(here.running())
+def test_starts_again_at_once_after_it_was_killed(used: Checkout) -> None:
+    killed = used.demo()
+    before = set(used.running())
     assert killed.stop(signal.SIGKILL) == -signal.SIGKILL
-    run = here.demo()
-    assert not before & set(here.running())
+    run = used.demo()
+    assert not before & set(used.running())
     assert run.stop(signal.SIGTERM) == 0
-    assert here.running() == {}
+    assert used.running() == {}
 
 
-def test_the_children_of_a_killed_supervisor_end_by_themselves(here: Checkout) -> None:
-    run = here.demo(MEDIAN_DATABASE_URL=OTHER_DATABASE)
-    escaped = here.having(["time.sleep(600)"])
+def test_a_pid_file_that_names_a_stranger_is_no_obstacle(used: Checkout) -> None:
+    """After a crash of the machine the old server's number may be anyone's."""
+    killed = used.demo()
+    (pid_file,) = (used.var / "postgresql").glob("data-*/postmaster.pid")
+    old = pid_file.read_text().split("\n")
+    killed.stop()
+    pid_file.write_text("\n".join([str(os.getpid()), *old[1:]]))
+    assert used.demo().stop() == 0
+
+
+def test_the_children_of_a_killed_supervisor_end_by_themselves(used: Checkout) -> None:
+    run = used.demo(MEDIAN_DATABASE_URL=OTHER_DATABASE)
+    escaped = used.having(["time.sleep(600)"])
     assert len(escaped) == 1
     run.stop(signal.SIGKILL)
-    until(lambda: set(here.running()) == escaped)
+    until(lambda: set(used.running()) == escaped)
 
 
-def test_a_killed_child_is_started_again_and_the_reader_is_told(here: Checkout) -> None:
+def test_a_killed_child_is_started_again_and_the_reader_is_told(used: Checkout) -> None:
     parts = {"agent": "manage.py agent", "postgresql": "bin/postgres -D"}
-    run = here.demo()
-    killed = here.having(parts.values())
+    run = used.demo()
+    killed = used.having(parts.values())
     assert len(killed) == len(parts)
     for pid in killed:
         os.kill(pid, signal.SIGKILL)
     for name in parts:
         run.wait_for(f"{name} ended by SIGKILL; starting it again in 0.5 s.")
-    until(lambda: len(here.having(parts.values()) - killed) == len(parts))
+    until(lambda: len(used.having(parts.values()) - killed) == len(parts))
     assert run.stop() == 0
-    assert here.running() == {}
+    assert used.running() == {}
 
 
 def test_a_child_that_never_comes_up_ends_the_demo_with_the_end_of_its_log(here: Checkout) -> None:
@@ -105,49 +128,40 @@ def test_a_child_that_never_comes_up_ends_the_demo_with_the_end_of_its_log(here:
     assert here.running() == {}
 
 
-def test_a_taken_port_is_said_and_the_next_free_one_used(here: Checkout) -> None:
+def test_a_taken_port_is_said_and_the_next_free_one_used(used: Checkout) -> None:
     with network.listen(18100) as taken:
         port = network.port_of(taken)
-        run = here.start("demo", "--port", str(port), MEDIAN_DATABASE_URL=OTHER_DATABASE)
+        run = used.start("demo", "--port", str(port), MEDIAN_DATABASE_URL=OTHER_DATABASE)
         run.wait_for("Ctrl-C stops everything.")
-        used = port_in(run.said, "Dashboard")
-    assert used > port
-    assert f"Port {port} is taken; using {used}.\n" in run.said
+        chosen = port_in(run.said, "Dashboard")
+    assert chosen > port
+    assert f"Port {port} is taken; using {chosen}.\n" in run.said
     run.stop()
 
 
-def test_a_second_one_from_the_same_folder_is_told_where_the_first_is(here: Checkout) -> None:
-    first = here.demo(MEDIAN_DATABASE_URL=OTHER_DATABASE)
+def test_a_second_one_from_the_same_folder_is_told_where_the_first_is(used: Checkout) -> None:
+    first = used.demo(MEDIAN_DATABASE_URL=OTHER_DATABASE)
     port = port_in(first.said, "Dashboard")
-    second = here.start("demo")
+    second = used.start("demo")
     assert second.process.wait(20) == 1
     assert f"already running from this folder: http://127.0.0.1:{port} (process {first.process.pid})" in second.said
     assert first.stop() == 0
 
 
 def test_fresh_deletes_the_demos_data_and_nothing_else(here: Checkout) -> None:
-    here.demo().stop()
-    secret = (here.var / "secret").read_text()
-    (here.var / "postgresql" / "witness").touch()
-    (here.var / "bench").mkdir()
+    for name in ("postgresql/data-18/old", "uploads/old", "bench/old", "test/old", "log/old"):
+        (here.var / name).mkdir(parents=True)
+    (here.var / "secret").write_text("old")
     run = here.demo("--fresh")
-    assert (here.var / "secret").read_text() != secret
-    assert not (here.var / "postgresql" / "witness").exists()
-    assert (here.var / "bench").exists()
+    assert (here.var / "secret").read_text() != "old"
+    assert {str(path.relative_to(here.var)) for path in here.var.glob("**/old")} == {"bench/old", "test/old", "log/old"}
     run.stop()
 
 
-def test_fresh_leaves_a_database_of_yours_alone(here: Checkout) -> None:
-    run = here.start("demo", "--fresh", MEDIAN_DATABASE_URL=OTHER_DATABASE)
+def test_fresh_leaves_a_database_of_yours_alone(used: Checkout) -> None:
+    run = used.start("demo", "--fresh", MEDIAN_DATABASE_URL=OTHER_DATABASE)
     assert run.process.wait(20) == 1
     assert "--fresh deletes the demo's own database only; MEDIAN_DATABASE_URL names yours." in run.said
-
-
-def test_a_pid_file_that_names_a_stranger_is_no_obstacle(here: Checkout) -> None:
-    here.demo().stop()
-    (data,) = (here.var / "postgresql").glob("data-*")
-    (data / "postmaster.pid").write_text(f"{os.getpid()}\n{data}\n1\n5432\n{data.parent / 'run'}\n\n0 0\nready   \n")
-    assert here.demo().stop() == 0
 
 
 def test_a_path_too_long_for_a_socket() -> None:
@@ -170,9 +184,9 @@ def test_a_folder_that_no_other_account_can_enter() -> None:
         assert here.running() == {}
 
 
-def test_an_old_python_is_told_what_is_needed(here: Checkout) -> None:
-    (here.project.root / "sitecustomize.py").write_text("import sys\nsys.version_info = (3, 9, 2, 'final', 0)\n")
-    run = here.start("demo", PYTHONPATH=str(here.project.root))
+def test_an_old_python_is_told_what_is_needed(used: Checkout, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.version_info = (3, 9, 2, 'final', 0)\n")
+    run = used.start("demo", PYTHONPATH=str(tmp_path))
     assert run.process.wait(20) == 1
     assert "Median needs Python 3.11 or newer on Linux or macOS; this is Python 3.9 (" in run.said
 
