@@ -34,6 +34,8 @@ CAPACITY: Final = 1_000
 # Seconds: between tries to hear again (doubling, jittered), and how long a new channel waits for the first.
 PAUSES: Final = (0.1, 5.0)
 FIRST_HEARING: Final = 5.0
+# Seconds of quiet after which Redis is asked whether it is still there, and again until it is given up.
+QUIET: Final = 15.0
 
 log = logging.getLogger(__name__)
 
@@ -63,8 +65,8 @@ class _Ears:
                             self._begin()
                         else:
                             self._deliver(payload)
-            except (psycopg.Error, redis.RedisError, OSError) as error:
-                log.warning("The channel layer hears nothing: %s", error)
+            except Exception as error:  # noqa: BLE001  # Whatever it was: a process that stays deaf is worse.
+                log.warning("The channel layer hears nothing: %r", error)
             self.hearing.clear()
             await asyncio.sleep(pause * random.uniform(0.5, 1))  # noqa: S311  # spreads load, keeps no secret
             pause = min(pause * 2, PAUSES[1])
@@ -76,11 +78,16 @@ class _Ears:
             _put(queue, {"type": RESYNC})
 
     def _deliver(self, payload: str) -> None:
-        envelope = json.loads(payload)
-        names = self.groups.get(envelope["group"], ()) if "group" in envelope else (envelope["channel"],)
+        try:
+            envelope = json.loads(payload)
+            message = envelope["message"]
+            names = self.groups.get(envelope["group"], ()) if "group" in envelope else (envelope["channel"],)
+        except (ValueError, TypeError, KeyError):
+            log.warning("Somebody else speaks on the broadcast: %.200r", payload)
+            return
         for name in names:
             if name in self.channels:
-                _put(self.channels[name], envelope["message"])
+                _put(self.channels[name], message)
 
     def forget(self, channel: str) -> None:
         self.channels.pop(channel, None)
@@ -191,12 +198,18 @@ class RedisChannelLayer(BroadcastLayer):
 
     async def _hear(self) -> AsyncGenerator[str | None]:
         # No silent retry: a connection that was away is a resync.
-        retry = Retry(NoBackoff(), 0)
-        client = AsyncRedis.from_url(settings.MEDIAN_REDIS_URL, socket_timeout=None, socket_keepalive=True, retry=retry)
+        client = AsyncRedis.from_url(settings.MEDIAN_REDIS_URL, socket_timeout=None, retry=Retry(NoBackoff(), 0))
         async with client, client.pubsub() as pubsub:
             await pubsub.subscribe(BROADCAST)
-            async for event in pubsub.listen():
-                if event["type"] == "subscribe":
+            asked = False
+            while True:
+                event = await pubsub.get_message(timeout=QUIET)
+                if event is None and asked:
+                    return
+                asked = event is None
+                if event is None:
+                    await pubsub.ping()
+                elif event["type"] == "subscribe":
                     yield None
                 elif event["type"] == "message":
                     yield event["data"].decode()
