@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from django.apps import apps
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import models
 from django.test import Client, RequestFactory, override_settings
 from pytest_django import DjangoDbBlocker
@@ -130,6 +130,11 @@ def test_an_endpoint_that_the_team_removed_stays_removed(facts: dict[str, Any]) 
     Endpoint.objects.update(removed_at=clock.now())
     assert prepare() == facts
     assert Endpoint.objects.get().removed_at is not None
+
+
+def test_another_installation_secret_is_said_plainly(facts: dict[str, Any]) -> None:
+    with override_settings(SECRET_KEY="another"), pytest.raises(CommandError, match="another installation secret"):
+        prepare()
 
 
 def test_without_json_people_can_read_it(facts: dict[str, Any]) -> None:

@@ -25,10 +25,10 @@ ANA: Final = Thread(
     email="ana@example.com",
     beats=(
         Writes(9 * DAY + 31, "Hi, ORD-0988 came today, but it is the scale without a timer."),
-        Answers(9 * DAY + 30, "I’m sorry about that, Ana. I can ask for a full refund to your card. Shall I?"),
+        Answers(9 * DAY + 31, "I’m sorry about that, Ana. I can ask for a full refund to your card. Shall I?"),
         Writes(9 * DAY + 26, "Yes please. A refund is better for me than a voucher."),
         Answers(
-            9 * DAY + 25,
+            9 * DAY + 26,
             "Thank you. The refund has to be checked before it is made. You’ll get the answer here.",
             Call("refundSmallOrder", {"orderNumber": "ORD-0988", "reason": "wrong_item"}),
         ),
@@ -39,7 +39,7 @@ ANA: Final = Thread(
             Reply(200, {"refunded": True, "amount": 34.5}),
         ),
         Writes(9 * DAY + 12, "Great, thank you!"),
-        Answers(9 * DAY + 11, "You’re welcome, Ana."),
+        Answers(9 * DAY + 12, "You’re welcome, Ana."),
         Ends(8 * DAY + 20 * HOUR, "sam", Status.CLOSED),
     ),
 )
@@ -51,7 +51,7 @@ NORA: Final = Thread(
     beats=(
         Writes(5 * HOUR + 10, "I sent the milk jug back two weeks ago. Can you refund ORD-1018, please?"),
         Answers(
-            5 * HOUR + 9,
+            5 * HOUR + 10,
             "A refund needs a teammate’s sign-off, so I’ve asked the team. You’ll get the answer here.",
             Call("refundOrder", {"orderNumber": "ORD-1018", "reason": "goodwill"}),
         ),
@@ -61,7 +61,7 @@ NORA: Final = Thread(
             "ORD-1018 was refunded already, so nothing was sent twice. Some banks take a week to show it.",
         ),
         Writes(4 * HOUR + 30, "Oh, I see it now. Sorry!"),
-        Answers(4 * HOUR + 29, "No harm done, Nora."),
+        Answers(4 * HOUR + 30, "No harm done, Nora."),
         Ends(4 * HOUR + 15, "jo", Status.RESOLVED),
     ),
 )
@@ -75,7 +75,7 @@ LEO: Final = Thread(
     beats=(
         Writes(22 * HOUR + 40, "Please refund ORD-1012, I changed my mind about the moka pot."),
         Answers(
-            22 * HOUR + 39,
+            22 * HOUR + 40,
             "Hello Leo, a refund needs a teammate’s sign-off, so I’ve asked the team. You’ll get the answer here.",
             Call("refundOrder", {"orderNumber": "ORD-1012", "reason": "goodwill"}),
         ),
@@ -97,7 +97,7 @@ INES: Final = Thread(
     beats=(
         Writes(30 * HOUR + 20, "I’d like to stop my subscription, it has become too expensive."),
         Answers(
-            30 * HOUR + 19,
+            30 * HOUR + 20,
             "I’m sorry to hear that, Ines. Cancelling needs a teammate’s sign-off, so I’ve asked the team.",
             Call("cancelSubscription", {"reason": "too_expensive"}),
         ),

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
+from http import HTTPStatus
 from typing import Final, cast
 
 from django.db.models.functions import Now
-from tools.outcomes import Outcome
 
 from agent import context, steps, turns
 from agent.models.base import Answer, ToolCall
@@ -23,11 +23,12 @@ from median_site.lib.actors import Actor
 from median_site.lib.strict_json import Json
 from team.models import Workspace
 from tools import client, outcomes, runs
-from tools.models import RunState, Starter, Tool, ToolRun
+from tools.models import Starter, Tool, ToolRun
+from tools.outcomes import Outcome
 
 ANSWERED_IN: Final = timedelta(milliseconds=340)
 DEADLINE: Final = timedelta(seconds=10)  # of a call that nobody answers
-THINKING: Final = timedelta(seconds=14)
+THINKING: Final = timedelta(seconds=5)
 
 
 def play(workspace: Workspace, past: Iterable[Thread], *, team: Mapping[str, Actor], shop: Shop) -> None:
@@ -77,7 +78,7 @@ class Stage:
             case script.Denies(by=by, reason=reason, then=then):
                 with self._decidable(self._team[by]) as approval:
                     decisions.deny(approval.id, by=self._team[by], reason=reason)
-                self._answer(then, None)
+                self._answer(then)
             case script.Expires():
                 decisions.expire_one(self._waiting().id, because=ExpiredBecause.UNANSWERED)
             case script.Replies(by=by, text=text):
@@ -99,17 +100,20 @@ class Stage:
             for teammate in self._team.values():
                 self._read(teammate)
 
-    def _answer(self, text: str, call: Call | None) -> None:
+    def _answer(self, text: str, call: Call | None = None, *, after: timedelta = timedelta()) -> None:
         """A turn as the agent process takes it, with the script in the model's place."""
         turn = self._claim()
-        if call:
-            asked = ToolCall("", call.tool, strict_json.dumps(dict(call.input)))
-            answer = Answer("", (asked,), finish="tool_calls", model="script", input_tokens=None, output_tokens=None)
-            step = steps.write(turn, number=0, answer=answer, tools=self._tools)
-            for run_id in [planned["run"] for planned in step.calls if planned["run"]] if step else []:
-                self._run(run_id, call)
-        with clock.at(clock.now() + THINKING):
+        took = self._ask(turn, call) if call else after
+        with clock.at(clock.now() + took + THINKING):
             self._say(turn, text)
+
+    def _ask(self, turn: Turn, call: Call) -> timedelta:
+        """Make the call in a step of the turn, and give how long it took: nothing when it waits for a decision."""
+        asked = ToolCall("", call.tool, strict_json.dumps(dict(call.input)))
+        answer = Answer("", (asked,), finish="tool_calls", model="script", input_tokens=None, output_tokens=None)
+        step = steps.write(turn, number=0, answer=answer, tools=self._tools)
+        run_id = step.calls[0]["run"] if step else ""
+        return self._run(run_id, call) if run_id else timedelta()
 
     def _claim(self) -> Turn:
         """The turn that a message or an outcome has asked for; a claim of all waiting ones could take another's."""
@@ -129,8 +133,8 @@ class Stage:
         with self._decidable(by) as approval:
             decisions.approve(approval.id, by=by)
         sent = cast(dict[str, Json], strict_json.loads(approval.input))
-        self._run(approval.id, Call(approval.tool_name, sent, reply))
-        self._answer(then, None)
+        took = self._run(approval.id, Call(approval.tool_name, sent, reply))
+        self._answer(then, after=took)
 
     @contextmanager
     def _decidable(self, by: Actor) -> Iterator[ToolApproval]:
@@ -161,26 +165,27 @@ class Stage:
         )
         self._run(run.id, call)
 
-    def _run(self, run_id: str, call: Call) -> None:
-        """Take a queued call through its life, with the shop's answer and no request."""
+    def _run(self, run_id: str, call: Call) -> timedelta:
+        """Take a queued call through its life, with the shop's answer and no request. Gives how long it took."""
         runs.begin(run_id)
         run = ToolRun.objects.get(id=run_id)
         reply = self._shop.reply(call, customer=self._customer, approved_by=run.approver_name)
-        with clock.at(clock.now() + (DEADLINE if reply.status is None else ANSWERED_IN)):
-            runs.finish(run_id, _outcome(reply))
-            if ToolRun.objects.filter(id=run_id, state=RunState.COMPLETED).exists():
+        took = DEADLINE if reply.status is None else ANSWERED_IN
+        with clock.at(clock.now() + took):
+            runs.finish(run_id, _outcome(reply, elapsed_s=took.total_seconds()))
+            if reply.status == HTTPStatus.OK:
                 runs.write_up(run_id)
+        return took
 
     def _read(self, by: Actor) -> None:
         version = Conversation.objects.values_list("version", flat=True).get(id=self._id)
         threads.mark_read(self._id, by=by, number=version)
 
 
-def _outcome(reply: script.Reply) -> Outcome:
-    took = DEADLINE if reply.status is None else ANSWERED_IN
+def _outcome(reply: script.Reply, *, elapsed_s: float) -> Outcome:
     answer: client.Answer | client.Failure
     if reply.status is None:
-        answer = client.Failure(kind="timed_out", status=None, detail="", sent=True, elapsed_s=took.total_seconds())
+        answer = client.Failure(kind="timed_out", status=None, detail="", sent=True, elapsed_s=elapsed_s)
     else:
         text = strict_json.dumps(reply.body)
         answer = client.Answer(
@@ -190,6 +195,6 @@ def _outcome(reply: script.Reply) -> Outcome:
             text=text,
             replaced=False,
             truncated=False,
-            elapsed_s=took.total_seconds(),
+            elapsed_s=elapsed_s,
         )
     return outcomes.from_answer(answer, kind="manifest")

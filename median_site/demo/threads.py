@@ -28,7 +28,7 @@ TOMAS: Final = Thread(
     unread=True,
     beats=(
         Writes(34, "hi i need to change the address on my order but the page won’t let me"),
-        Answers(33, "An address is locked once we start packing. Which order is it, and what does the page say?"),
+        Answers(34, "An address is locked once we start packing. Which order is it, and what does the page say?"),
         Writes(28, "it keeps saying the address is locked, can a human look"),
         TakesOver(19, "sam"),
         Runs(
@@ -58,8 +58,8 @@ MEI_LIN: Final = Thread(
     unread=True,
     beats=(
         Writes(27, "Hello, when does my coffee plan renew?"),
-        Answers(26, "Your plan is Dark blend, with both seats in use. It renews in 12 days.", Call("subscription")),
-        Writes(22, "Please cancel from next month, the blend is too dark for us."),
+        Answers(27, "Your plan is Dark blend, with both seats in use. It renews in 12 days.", Call("subscription")),
+        Writes(21, "Please cancel from next month, the blend is too dark for us."),
         Answers(
             21,
             "I’m sorry to see you go, Mei-Lin. Cancelling needs a teammate’s sign-off, so I’ve asked the team."
@@ -75,16 +75,16 @@ JONAS: Final = Thread(
     email="jonas.weber@example.com",
     unread=True,
     beats=(
-        Writes(30, "Where are my filter papers? ORD-1031 should have been here last week."),
+        Writes(29, "Where are my filter papers? ORD-1031 should have been here last week."),
         Answers(
             29,
             "I’m sorry, Jonas. ORD-1031 is late, and DHL expects it in three days. I can ask for a refund instead."
             " Would you like that?",
             Call("orderStatus", {"orderNumber": "ORD-1031"}),
         ),
-        Writes(24, "Yes, refund the filter papers, $12 is right."),
+        Writes(22, "Yes, refund the filter papers, $12 is right."),
         Answers(
-            23,
+            22,
             "Thank you. The refund has to be checked before it is made. You’ll get the answer here.",
             Call("refundSmallOrder", {"orderNumber": "ORD-1031", "reason": "late"}),
         ),
@@ -97,14 +97,14 @@ HASSAN: Final = Thread(
     email="hassan@example.com",
     unread=True,
     beats=(
-        Writes(57, "لم يصل الطلب ORD-1037 حتى الآن، هل يمكنكم التحقق؟"),
+        Writes(56, "لم يصل الطلب ORD-1037 حتى الآن، هل يمكنكم التحقق؟"),
         Answers(
             56,
             "أعتذر عن التأخير يا حسن. الطلب ORD-1037 في الطريق مع DHL، ومن المتوقع أن يصل غدًا."
             " هل تفضّل الانتظار، أم أطلب استرداد المبلغ؟",
             Call("orderStatus", {"orderNumber": "ORD-1037"}),
         ),
-        Writes(52, "أسافر الليلة ولن أكون في البيت. أريد استرداد المبلغ من فضلك."),
+        Writes(51, "أسافر الليلة ولن أكون في البيت. أريد استرداد المبلغ من فضلك."),
         Answers(
             51,
             "شكرًا لك. استرداد المبلغ يحتاج إلى موافقة أحد أعضاء الفريق، وقد أرسلت الطلب إليهم. ستجد الرد هنا.",
@@ -118,7 +118,7 @@ VISITOR: Final = Thread(
     "1f8w3y6p0k5r9m2t7v4x1z8b3n6h4f2c",
     verified=False,
     beats=(
-        Writes(59, "Do you ship the burr grinder to Norway?"),
+        Writes(58, "Do you ship the burr grinder to Norway?"),
         Answers(58, "Yes, we ship to Norway. It takes 2 to 5 days; customs are paid when the parcel arrives."),
     ),
 )
@@ -130,10 +130,10 @@ OLIVER: Final = Thread(
     unread=True,
     beats=(
         Writes(2 * HOUR + 44, "Could you send me invoice INV-2031 again? Our accountant needs it today."),
-        Answers(2 * HOUR + 43, "I can email a copy to your billing address. Shall I?"),
+        Answers(2 * HOUR + 44, "I can email a copy to your billing address. Shall I?"),
         Writes(2 * HOUR + 40, "Yes please."),
         Answers(
-            2 * HOUR + 39,
+            2 * HOUR + 40,
             "I’m sorry, Oliver, the copy could not be sent just now. A teammate can look into it.",
             Call("resendInvoice", {"invoiceNumber": "INV-2031"}, NO_REPLY),
         ),
@@ -152,12 +152,12 @@ GRETL: Final = Thread(
     channel=Channel.DISCORD,
     beats=(
         Writes(3 * HOUR + 12, "my login link says expired, even the fresh one"),
-        Answers(3 * HOUR + 11, "That happens when a link is opened twice. Does an extension open it ahead of you?"),
+        Answers(3 * HOUR + 12, "That happens when a link is opened twice. Does an extension open it ahead of you?"),
         Writes(3 * HOUR + 7, "no idea, how would i know"),
         Replies(2 * HOUR + 49, "jo", "Hi, Jo here. Open the newest link in a private window: no extensions there."),
         HandsBack(2 * HOUR + 48, "jo"),
         Writes(2 * HOUR + 7, "ok that fixed it, thx"),
-        Answers(2 * HOUR + 6, "Glad to hear it. Enjoy your coffee!"),
+        Answers(2 * HOUR + 7, "Glad to hear it. Enjoy your coffee!"),
     ),
 )
 
@@ -168,7 +168,7 @@ YUKI: Final = Thread(
     beats=(
         Writes(4 * HOUR + 5, "Can I move my delivery to Friday? It’s ORD-1051."),
         Answers(
-            4 * HOUR + 4,
+            4 * HOUR + 5,
             "ORD-1051 is on its way with DHL and should arrive in three days. I can’t move the day myself.",
             Call("orderStatus", {"orderNumber": "ORD-1051"}),
         ),
@@ -187,7 +187,7 @@ PAUL: Final = Thread(
     beats=(
         Writes(6 * HOUR + 20, "The grinder from ORD-1049 smells of burning. I want my money back."),
         Answers(
-            6 * HOUR + 19,
+            6 * HOUR + 20,
             "I’m sorry, Paul. Please unplug it. A refund needs a teammate’s sign-off, so I’ve asked the team.",
             Call("refundOrder", {"orderNumber": "ORD-1049", "reason": "damaged"}),
         ),
@@ -207,13 +207,13 @@ LEA: Final = Thread(
     beats=(
         Writes(2 * DAY + 52, "Bonjour, je n’arrive plus à me connecter à mon compte."),
         Answers(
-            2 * DAY + 51,
+            2 * DAY + 52,
             "Bonjour Léa, je peux envoyer un nouveau lien à l’adresse de votre compte. Cela vous convient ?",
         ),
         Writes(2 * DAY + 46, "Oui, merci."),
-        Answers(2 * DAY + 45, "C’est fait, le lien est en route vers votre adresse.", Call("sendPasswordReset")),
+        Answers(2 * DAY + 46, "C’est fait, le lien est en route vers votre adresse.", Call("sendPasswordReset")),
         Writes(2 * DAY + 41, "Merci, je vais essayer avec le nouveau lien."),
-        Answers(2 * DAY + 40, "Très bien. Écrivez ici si quelque chose ne marche pas."),
+        Answers(2 * DAY + 41, "Très bien. Écrivez ici si quelque chose ne marche pas."),
     ),
 )
 
@@ -225,11 +225,11 @@ RUTH: Final = Thread(
     beats=(
         Writes(3 * DAY + 35, "My trial ends on Sunday and I was ill all week. Could I have ten more days?"),
         Answers(
-            3 * DAY + 34,
+            3 * DAY + 35,
             "I hope you are better, Ruth. More days need a teammate’s sign-off, so I’ve asked the team.",
             Call("extendTrial", {"days": 10}),
         ),
-        Expires(2 * DAY + 34),
+        Expires(2 * DAY + 35),
     ),
 )
 
