@@ -101,10 +101,12 @@ class SocketServer:
     tls: ssl.SSLContext | None = None
     requests: list[Request] = field(default_factory=list)
     connections: int = 0
+    port: int = 0
 
     def __enter__(self) -> Self:
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         self._listener = socket.create_server((self.host, 0), family=family)
+        self.port = self._listener.getsockname()[1]
         self._threads = [threading.Thread(target=self._accept)]
         self._socks: list[socket.socket] = []
         self._threads[0].start()
@@ -119,10 +121,6 @@ class SocketServer:
         for thread in self._threads:
             thread.join(GIVE_UP_S)
         self._listener.close()
-
-    @property
-    def port(self) -> int:
-        return int(self._listener.getsockname()[1])
 
     @property
     def url(self) -> str:

@@ -81,7 +81,7 @@ def _charset(content_type: str) -> str:
         return "utf-8"
     try:
         known = codecs.lookup(found[1]).name
-        b"".decode(known)  # some codecs turn bytes into bytes
+        b"x".decode(known, "ignore")  # some codecs make no text
     except (LookupError, ValueError):
         return "utf-8"
     return "utf-8" if known in _NOT_CHARSETS else known

@@ -28,8 +28,7 @@ IDLE_CONNECTIONS: Final = 10
 IDLE_S: Final = 60.0  # after which an origin's connections are closed
 KEPT_HEADERS: Final = {"content-type", "etag"}
 
-# ValueError: a status of HTTP/2 that is no number.
-_BROKEN: Final = (httpcore.NetworkError, httpcore.ProtocolError, ssl.SSLError, ValueError)
+_BROKEN: Final = (httpcore.NetworkError, httpcore.ProtocolError, ssl.SSLError)
 
 FailureKind = Literal[
     "blocked_address", "unreachable", "timed_out", "redirected", "too_big", "broken_answer", "bad_encoding"
@@ -131,11 +130,13 @@ class Client:
             url = httpx.URL(call.request.url)
         except httpx.InvalidURL as error:
             return call.failure("unreachable", f"The URL cannot be used: {error}")
+        if url.scheme not in {"http", "https"}:
+            return call.failure("unreachable", "The URL is neither http nor https.")
         origin = await self._origin(url)
         origin.calls += 1
         complete = False
         try:
-            response = await origin.pool.handle_async_request(call.on_wire(url))
+            response = await origin.respond(call.on_wire(url))
             try:
                 answer = await call.read(response)
             finally:
@@ -183,6 +184,12 @@ class _Origin:
             http2=True,
             network_backend=PinnedBackend(allowed_networks=allowed, private_only=key[0] == b"http"),
         )
+
+    async def respond(self, request: httpcore.Request) -> httpcore.Response:
+        try:
+            return await self.pool.handle_async_request(request)
+        except ValueError as error:  # a status of HTTP/2 that is no number
+            raise httpcore.RemoteProtocolError(str(error)) from error
 
     async def drop_leftovers(self) -> None:
         """Close idle connections that hold more than their answer: the next call would take the rest for its own."""

@@ -51,7 +51,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """`code` and `sentence` are those of a failure, "" when completed; `detail` says more, for the log and the fine print.
+    """`code` and `sentence` are those of a failure, "" when completed; `detail` says more, for the fine print.
 
     `result` is the parsed JSON, or the text that is none. Everything here can be stored in PostgreSQL.
     """
@@ -175,7 +175,7 @@ def _raw(answer: Answer) -> tuple[str, list[str]]:
 
 
 def _bad_status(status: int, raw_text: str) -> str:
-    """The sentence, then what the endpoint sent of code and message: "The endpoint answered 500. declined: No funds." """
+    """The sentence, then the code and message that came: "The endpoint answered 500. declined: No funds." """
     body = stored_result(raw_text)
     error = body.get("error") if isinstance(body, dict) else None
     said = [_words(error.get(key)) for key in ("code", "message")] if isinstance(error, dict) else []
