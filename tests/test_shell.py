@@ -82,7 +82,7 @@ def test_one_key_is_made_and_kept_sealed(world: World) -> None:
 def test_a_page_that_is_not_there() -> None:
     page = Client().get("/nothing/here/")
     assert page.status_code == 404
-    assert "<h1>Nothing is here</h1>" in page.text
+    assert "<h1>Not found</h1>" in page.text
     assert "Nothing is here, or it is not yours to see." in page.text
     program = Client().get("/v1/nothing")
     assert program.json()["error"]["code"] == "not_found"

@@ -5,7 +5,7 @@ Every teammate may look; owners and admins change. A press answers with the page
 
 import json
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import wraps
 from typing import Final, NamedTuple
 
@@ -44,7 +44,7 @@ class ToolRow(NamedTuple):
 
     tool: Tool
     schema: str
-    last_used_at: object
+    last_used_at: datetime | None
     runs: int
 
 
@@ -132,8 +132,11 @@ def _tool_rows(teammate: Teammate) -> list[ToolRow]:
     recent = runs.filter(tool__isnull=False, queued_at__gte=clock.now() - COUNTED)
     counts = dict(recent.values_list("tool_id").annotate(Count("id")))
     shown = Tool.objects.filter(workspace=teammate.workspace, present=True, endpoint__removed_at=None)
-    shown = shown.select_related("endpoint").annotate(last_used_at=Subquery(newest)).order_by("created_at", "name")
-    return [ToolRow(tool, _pretty(tool.input_schema), tool.last_used_at, counts.get(tool.id, 0)) for tool in shown]
+    last = dict(shown.annotate(last=Subquery(newest)).values_list("id", "last"))
+    return [
+        ToolRow(tool, _pretty(tool.input_schema), last[tool.id], counts.get(tool.id, 0))
+        for tool in shown.select_related("endpoint").order_by("created_at", "name")
+    ]
 
 
 def _pretty(schema: str) -> str:

@@ -19,7 +19,7 @@
   const SHAPE = "M232,128A104,104,0,0,1,79.12,219.82L45.07,231.17a16,16,0,0,1-20.24-20.24l11.35-34.05A104,104,0,1,1,232,128Z";
 
   const host = document.createElement("median-widget");
-  const root = host.attachShadow({ mode: "closed" });
+  const root = host.attachShadow({ mode: "open" });
   const sheet = new CSSStyleSheet(); // a style element might be against the site's own policy
   sheet.replaceSync(STYLES);
   root.adoptedStyleSheets = [sheet];
