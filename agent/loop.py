@@ -120,6 +120,6 @@ class AgentProcess:
         for task in [*helpers, *self._turns.values()]:
             task.cancel()
         await asyncio.gather(*self._calls.values(), *self._turns.values(), *helpers, return_exceptions=True)
-        await calls.drain()
+        await calls.close()
         await in_thread(turns.give_back, self.name)
         await self.model.aclose()

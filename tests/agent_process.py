@@ -23,16 +23,15 @@ ROOT = Path(__file__).resolve().parent.parent
 def in_thread(model: Model) -> Iterator[AgentProcess]:
     """An agent process that works beside the test and ends with it."""
     process = AgentProcess(model)
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=lambda: loop.run_until_complete(process.run()))
-    thread.start()
-    try:
-        yield process
-    finally:
-        loop.call_soon_threadsafe(process.stop)
-        thread.join(20)
-        loop.close()
-        assert not thread.is_alive()
+    with asyncio.Runner() as runner:
+        thread = threading.Thread(target=runner.run, args=(process.run(),))
+        thread.start()
+        try:
+            yield process
+        finally:
+            runner.get_loop().call_soon_threadsafe(process.stop)
+            thread.join(20)
+            assert not thread.is_alive()
 
 
 @contextmanager

@@ -36,7 +36,7 @@ async def send(call_id: str) -> bool:
     """Let a queued call leave and record what came back. False when it was not ours to send.
 
     Any number of processes may try at once: the call leaves once. Cancelling the caller does not cut a call that is out;
-    `drain` waits for those.
+    `close` waits for those.
     """
     task = asyncio.create_task(_send(call_id))
     _out.add(task)
@@ -44,9 +44,11 @@ async def send(call_id: str) -> bool:
     return await asyncio.shield(task)
 
 
-async def drain() -> None:
-    """Wait for every call that this process has out; each ends within the deadline of a call."""
+async def close() -> None:
+    """Wait for every call that is out, each of which ends within a call's deadline, then close the connections."""
     await asyncio.gather(*_out, return_exceptions=True)
+    if held := _clients.pop(asyncio.get_running_loop(), None):
+        await held.aclose()
 
 
 async def _send(call_id: str) -> bool:

@@ -14,6 +14,7 @@ from tests import world as worlds
 from tests.endpoint import Endpoint, shop_endpoint
 from tests.world import World
 from tools import keys, session_tokens
+from tools.models import EndpointSync
 
 
 @dataclass
@@ -28,7 +29,7 @@ class Chat:
         self.sent += 1
         answer = Client().post(
             f"/widget/{self.workspace.slug}/messages",
-            json.dumps({"text": text, "client_id": f"m{self.sent}"}),
+            json.dumps({"text": text, "client_id": f"message-{self.sent}"}),
             content_type="application/json",
             headers={"Authorization": f"Bearer {self.token}", "Accept": "application/json"},
         )
@@ -54,6 +55,7 @@ def live_world(transactional_db: None, endpoint: Endpoint) -> World:
     """The world with the shop's tools behind it; Ana has no conversation yet."""
     world = worlds.build(endpoint_url=endpoint.url)
     world.conversation.delete()
+    EndpointSync.objects.all().delete()  # so that the first reply has to wait for a sync
     return world
 
 
