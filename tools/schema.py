@@ -162,7 +162,7 @@ def _sentences(error: jsonschema_rs.ValidationError) -> list[FieldError]:
         names = [_name([*path, key]) for key in kind.unexpected]
         return [FieldError(name, f"{name} is not a field of this tool.") for name in names]
     if isinstance(kind, Kind.Type):
-        wanted = " or ".join(_ARTICLES.get(each, f"a {each}") for each in kind.types)
+        wanted = " or ".join(_ARTICLES.get(each, f"a {each}") for each in sorted(kind.types, key="null".__eq__))
         return [FieldError(_name(path), f"{name} must be {wanted}, not {_came(error.instance)}.")]
     message = error.message if _MASK in error.message else f"{_MASK}: {error.message}"
     return [FieldError(_name(path), f"{message[:300].replace(_MASK, name)}.")]

@@ -27,7 +27,7 @@ HUGE = 20_000_000  # more than the window of a connection, 16 MB
 
 @dataclass
 class Http2Server:
-    """Answers each request with as many bytes as its path says; asked for none, it goes away and says it read nothing."""
+    """Answers each request with the bytes its path asks for; asked for none, it goes away, saying it read nothing."""
 
     tls: ssl.SSLContext
     requests: list[str] = field(default_factory=list)
