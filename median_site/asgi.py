@@ -1,12 +1,13 @@
 """The ASGI application that a web server runs: pages go to Django, the two sockets to their consumers."""
 
 import os
+from typing import cast
 
-from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope, WebSocketScope
+from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, HTTPScope, WebSocketScope
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "median_site.settings")
-pages = get_asgi_application()
+pages = cast(ASGI3Application, get_asgi_application())
 
 # Models can be imported only now.
 from conversations.channels import widget_consumer, widget_pushes  # noqa: E402

@@ -7,6 +7,7 @@ from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, WebSocketScope
 from django.conf import settings
 from django.contrib import auth
 from django.contrib.sessions.backends.base import SessionBase
+from django.db import DataError
 from django.http import HttpRequest, parse_cookie
 
 from conversations import access
@@ -58,9 +59,9 @@ def _signed_in(scope: WebSocketScope) -> Teammate | None:
 
 
 def _visible(socket: Socket, conversation_id: str) -> str:
-    """Raises ValueError for ids of other workspaces and of nothing alike."""
+    """Raises ValueError for ids of other workspaces, of nothing, and what the database cannot even compare, alike."""
     teammate = Actor(ActorKind.TEAMMATE, socket.workspace_id, id=socket.person)
     try:
         return access.conversation(teammate, conversation_id).id
-    except NotFound:
+    except (NotFound, DataError):
         raise ValueError("no such conversation") from None

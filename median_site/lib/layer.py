@@ -13,10 +13,11 @@ from typing import Final
 
 import psycopg
 import redis
-from channels.layers import get_channel_layer  # type: ignore[import-untyped]  # Channels ships no types
+from channels.layers import get_channel_layer
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection, transaction
+from psycopg.conninfo import make_conninfo
 from redis.asyncio import Redis as AsyncRedis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
@@ -173,7 +174,7 @@ class PostgresChannelLayer(BroadcastLayer):
             cursor.execute("SELECT pg_notify(%s, %s)", [BROADCAST, payload])
 
     async def _hear(self) -> AsyncGenerator[str | None]:
-        async with await psycopg.AsyncConnection.connect(**_connection_params(), autocommit=True) as listener:
+        async with await psycopg.AsyncConnection.connect(_conninfo(), autocommit=True) as listener:
             await listener.execute(f"LISTEN {BROADCAST}")
             yield None
             async with aclosing(listener.notifies()) as notifications:
@@ -240,9 +241,9 @@ def _put(queue: asyncio.Queue[Message], message: Message) -> None:
     queue.put_nowait(message)
 
 
-def _connection_params() -> dict[str, object]:
-    """Django's own, without its types; a peer that is gone without a word is noticed within half a minute."""
+def _conninfo() -> str:
+    """Where Django connects to; a server that is gone without a word is noticed within half a minute."""
     params = connection.get_connection_params()
-    for mine in ("cursor_factory", "context", "prepare_threshold"):
-        params.pop(mine, None)
-    return params | {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
+    params |= {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
+    not_libpqs = {"cursor_factory", "context", "prepare_threshold"}
+    return make_conninfo(**{name: str(value) for name, value in params.items() if name not in not_libpqs})

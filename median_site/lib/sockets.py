@@ -190,7 +190,7 @@ def _parsed(event: WebSocketReceiveEvent) -> Frame | None:
         raise Closed(TOO_BIG)
     try:
         frame = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return cast(Frame, frame) if isinstance(frame, dict) else None
 
