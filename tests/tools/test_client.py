@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import ipaddress
+import threading
 import zlib
 from collections.abc import Callable
 
@@ -139,6 +140,22 @@ async def test_what_follows_an_answer_is_not_taken_for_the_next_one() -> None:
             got = [await client.send(Outbound("POST", server.url, {}), limit=BYTES) for _ in range(2)]
     assert [each.body for each in got if isinstance(each, Answer)] == [OK, OK]
     assert (len(server.requests), server.connections) == (2, 2)
+
+
+async def test_connections_to_an_origin_that_is_called_no_more_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tools.client.IDLE_S", 0.0)
+    hung_up = threading.Event()
+
+    def tells_when_left(connection: Connection, request: Request) -> None:
+        connection.send(answer(OK))
+        connection.wait_for_hang_up()
+        hung_up.set()
+
+    with SocketServer(tells_when_left) as first, SocketServer(says(answer(OK))) as second:
+        async with Client(allowed_networks=HOME) as client:
+            for server in (first, second):
+                await client.send(Outbound("POST", server.url, {}), limit=BYTES)
+            assert await asyncio.to_thread(hung_up.wait, 5)
 
 
 async def test_calls_run_side_by_side() -> None:
