@@ -71,7 +71,6 @@ def run_part(name: str, words: list[str], *, project: Project, console: Console,
         output.seek(0)
         said = output.read().decode(errors="replace").rstrip()
     passed = process.returncode == 0
-    console.draw("")
     console.say(f"{name:<14}{'passed' if passed else 'FAILED'}  {time.monotonic() - started:5.1f} s")
     if not passed:
         console.say(f"\n{said}\n")

@@ -31,7 +31,6 @@ class Step:
             self._shown = now
 
     def end(self, word: str) -> None:
-        self._console.draw("")
         self._console.say(f"{self._title}: {word} after {time.monotonic() - self._started:.1f} s")
 
 
@@ -43,8 +42,9 @@ class Console:
         self.redraws = stream.isatty()
 
     def say(self, text: str = "") -> None:
+        """One or more whole lines, in place of whatever was drawn."""
         with suppress(OSError, ValueError):
-            self._stream.write(text + "\n")
+            self._stream.write(("\r\x1b[K" if self.redraws else "") + text + "\n")
             self._stream.flush()
 
     def draw(self, text: str) -> None:

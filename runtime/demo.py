@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from socket import socket
 from typing import cast
 
@@ -103,11 +104,12 @@ class Demo:
             self._console.say(f"Port {wanted_port} is taken; using {stack.port}.")
         lock.note(f"{stack.url} (process {os.getpid()})")
         facts = self._prepare(stack)
-        with self._console.step("Starting the shop, the jobs, the agent and the dashboard"):
+        with self._console.step("Starting the shop, the jobs, the agent and the dashboard") as step:
             for service in (stack.shop(facts), stack.jobs(), stack.agent(), stack.web(door.fileno())):
                 supervisor.start(service)
-            supervisor.wait_until(lambda: network.answers(stack.port, "/healthz"), what="web", seconds=READY_WITHIN)
-            supervisor.wait_until(lambda: network.answers(stack.shop_port, "/"), what="shop", seconds=READY_WITHIN)
+            for name, port, path in (("web", stack.port, "/healthz"), ("shop", stack.shop_port, "/")):
+                answers = partial(network.answers, port, path)
+                supervisor.wait_until(answers, what=name, seconds=READY_WITHIN, step=step)
         self._console.say(welcome(stack, facts=facts, seconds=time.monotonic() - self._started))
         supervisor.watch()
 

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from runtime import processes
-from runtime.console import Console, Failure
+from runtime.console import Console, Failure, Step
 from runtime.processes import Account
 from runtime.stopping import StopFlag, Stopped
 
@@ -94,10 +94,12 @@ class Supervisor:
             self.tick()
             self.stop.wait(TICK)
 
-    def wait_until(self, is_ready: Callable[[], bool], *, what: str, seconds: float) -> None:
+    def wait_until(self, is_ready: Callable[[], bool], *, what: str, seconds: float, step: Step | None = None) -> None:
         """Keeps the services alive until `is_ready`. Raises `Failure` when it takes too long or one keeps crashing."""
         deadline = time.monotonic() + seconds
         while not is_ready():
+            if step:
+                step.tick(f"waiting for {what}")
             self.tick()
             for child in self._children:
                 if child.crashes >= EARLY_CRASHES:
