@@ -50,9 +50,10 @@ def _loads(written: str) -> Json:
     try:
         return strict_json.loads(written)
     except JsonError as error:
-        raise BadArguments(f"The arguments are not valid JSON ({error}). They were: {text.excerpt(written, SHOWN)}") from error
+        raise BadArguments(
+            f"The arguments are not valid JSON ({error}). They were: {text.excerpt(written, SHOWN)}"
+        ) from error
 
 
 def _shown(call: ToolCall) -> str:
     return text.excerpt(call.arguments or "nothing", SHOWN)
-

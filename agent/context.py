@@ -23,7 +23,7 @@ ITEMS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """`messages` up to the turn's own steps; `outcomes` are the requests that they tell the end of for the first time."""
+    """`messages` up to the turn's own steps; `outcomes`: the requests that they tell the end of."""
 
     messages: list[Message]
     tools: list[Tool]
@@ -39,7 +39,9 @@ def build(turn: Turn) -> Context:
     """Read everything the turn starts from, in a constant number of statements."""
     conversation = Conversation.objects.select_related("workspace", "customer").get(id=turn.conversation_id)
     items = _items(conversation)
-    approvals = list(ToolApproval.objects.filter(conversation=conversation).exclude(state__in=OPEN).order_by("requested_at"))
+    approvals = list(
+        ToolApproval.objects.filter(conversation=conversation).exclude(state__in=OPEN).order_by("requested_at")
+    )
     untold = [row for row in approvals if row.told_in_turn in {"", turn.id}]
     told = defaultdict(list)
     for row in approvals:

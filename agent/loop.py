@@ -1,4 +1,4 @@
-"""The agent process: claims turns, calls and write-ups that are due, works on them side by side, and keeps its claims alive.
+"""The agent process: claims turns, calls and write-ups that are due, works on them side by side, keeps claims alive.
 
 The rows are the queue. A doorbell wakes it; without one it looks every second. Any number of such processes may run.
 """
@@ -11,6 +11,8 @@ import socket
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from django.db.models import QuerySet
+
 from agent import turn as turn_module
 from agent import turns
 from agent.models.base import Model
@@ -18,6 +20,7 @@ from agent.rows import Turn
 from median_site.lib import live
 from median_site.lib.db import in_thread
 from tools import calls, runs
+from tools.models import ToolRun
 
 logger = logging.getLogger(__name__)
 
@@ -91,7 +94,7 @@ class AgentProcess:
         task.add_done_callback(done)
 
     @staticmethod
-    def _due(rows: Callable[[], object], most: int, held: dict[str, asyncio.Task[None]]) -> list[str]:
+    def _due(rows: Callable[[], QuerySet[ToolRun]], most: int, held: dict[str, asyncio.Task[None]]) -> list[str]:
         free = most - len(held)
         if free <= 0:
             return []

@@ -59,7 +59,8 @@ class Step(models.Model):
     id = models.BigAutoField(primary_key=True)
     number = models.PositiveSmallIntegerField()
     text = models.TextField(blank=True)
-    # [{"id": ours, "name", "arguments", "kind": "run"|"approval"|"answer", "result": JSON text or null}], in the model's order.
+    # In the model's order: {"id": ours, "name", "arguments": JSON text, "run": a run's id or "", "result": JSON text or
+    # "" when it is the run's}; "broken" marks a call that could not be read.
     calls = models.JSONField(default=list)
 
     class Meta:

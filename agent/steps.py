@@ -44,7 +44,7 @@ _REFUSED: Final[Mapping[type[DomainError], str]] = {
 
 @dataclass(slots=True)
 class _Tally:
-    """What a turn has asked for so far: how many calls, how many broken ones, and which inputs it has had answers for."""
+    """What a turn has asked for so far: how many calls, how many broken ones, and which inputs were answered."""
 
     calls: int
     broken: int

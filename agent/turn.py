@@ -22,7 +22,7 @@ from tools.models import RunState, ToolRun
 logger = logging.getLogger(__name__)
 
 MODEL_DEADLINE_S: Final = 60.0
-# Another process may have taken up a call that was left behind; its answer is polled for until no call can still be out.
+# Another process may have taken up a call that was left behind; it is polled for until no call can still be out.
 LONGEST_CALL: Final = timedelta(seconds=11)
 POLL_S: Final = 0.2
 
@@ -31,7 +31,7 @@ COULD_NOT_DO_IT: Final = "I’m sorry, I could not work this out. A person from 
 
 
 async def run(turn: Turn, model: Model) -> None:
-    """Take the turn to its end: an answer, a stop because a teammate has the thread, or an apology and an unread thread."""
+    """Take the turn to its end: an answer, a stop because a teammate has the thread, or an apology."""
     if not await in_thread(_may_start, turn):
         return
     if not await in_thread(_has_answered_before, turn):

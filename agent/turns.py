@@ -82,7 +82,9 @@ def may_go_on(turn: Turn, conversation: Conversation) -> bool:
 
 def end(turn: Turn, state: TurnState, *, error: str = "") -> bool:
     """End a turn that is still ours. False when it is not."""
-    running = Turn.objects.filter(id=turn.id, state=TurnState.RUNNING, claimed_by=turn.claimed_by, attempts=turn.attempts)
+    running = Turn.objects.filter(
+        id=turn.id, state=TurnState.RUNNING, claimed_by=turn.claimed_by, attempts=turn.attempts
+    )
     ended = running.update(state=state, ended_at=clock.now(), error=error[:500])
     live.wake("agent")
     return bool(ended)

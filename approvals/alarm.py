@@ -1,7 +1,7 @@
 """One alarm for the installation: a job that becomes due at the earliest deadline, to the second.
 
-Schedules of the job cluster fire up to half a minute late; a queued job with a future lock fires on time. One alarm stands
-for all requests: when it rings, what is due expires and the next one is set. The hourly check sets a lost one again.
+Schedules of the job cluster fire up to half a minute late; a queued job with a future lock fires on time. One alarm
+stands for all requests: when it rings, what is due expires and the next one is set. The hourly check sets a lost one.
 """
 
 from datetime import datetime
@@ -16,7 +16,7 @@ from approvals.models import ExpiryAlarm
 JOB = "approvals.jobs.expire_due"
 
 
-class _DueAt(ORM):
+class _DueAt(ORM):  # type: ignore[misc]  # django-q2 ships no types
     """django-q2's own broker, but for when the job becomes due."""
 
     def __init__(self, at: datetime) -> None:

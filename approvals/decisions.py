@@ -1,7 +1,7 @@
 """The state of a request, and the only place that moves it.
 
-Every move is one conditional UPDATE under the conversation's lock, decided by the database's clock. Whoever comes second
-gets the published sentence; the row, the line, the run and the push are one transaction.
+Every move is one conditional UPDATE under the conversation's lock, decided by the database's clock. Whoever comes
+second gets the published sentence; the row, the line, the run and the push are one transaction.
 """
 
 from datetime import timedelta

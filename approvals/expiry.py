@@ -29,7 +29,7 @@ def expire_due() -> int:
 
 
 def expire_removed() -> int:
-    """Expire requests whose endpoint is gone: those that a process did not get to when it removed it. Gives how many."""
+    """Expire requests whose endpoint is gone: those that the removing process did not get to. Gives how many."""
     gone = Endpoint.objects.exclude(removed_at=None).values("id")
     rows = ToolApproval.objects.decidable().filter(endpoint_id__in=gone).values_list("id", flat=True)
     return sum(decisions.expire_one(row_id, because=ExpiredBecause.ENDPOINT_REMOVED) for row_id in rows)

@@ -1,6 +1,7 @@
 """The card of a request and the bar above the composer, each by one function for page, answer and push."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -45,7 +46,8 @@ def card(
     run: ToolRun | None,
     warnings: Sequence[Heed] = (),
 ) -> Markup:
-    """The request in its present state. `conversation` needs its customer and workspace; `run` is the call's."""
+    """The request in its present state. `conversation` needs its customer and workspace, the request its tool; `run` is
+    the approved call's."""
     state = shown_state(approval)
     decidable = state in DECIDABLE
     heeded = [*warnings] if conversation.customer.verified else [*warnings, UNVERIFIED]
@@ -57,7 +59,7 @@ def card(
         state=state,
         decidable=decidable,
         who=_first_name(approval),
-        values=values.rows_of(approval.input),
+        values=values.rows_of(approval.input, optional=_fields(approval) if decidable else ()),
         warnings=heeded,
         run=run,
         view=result_view(run) if run else None,
@@ -89,6 +91,15 @@ def ask(conversation: Conversation, waiting: Sequence[tuple[ToolApproval, int]])
 def shown_state(approval: ToolApproval) -> State:
     """The state as people should see it: past its deadline it has expired, whether or not the sweep has been there."""
     return State(approval.state_at(clock.now()))
+
+
+def _fields(approval: ToolApproval) -> Collection[str]:
+    """What the tool's schema knows, as long as it is the schema that the request was made under."""
+    tool = approval.tool
+    if tool is None or tool.content_hash != approval.schema_hash:
+        return ()
+    schema = json.loads(tool.input_schema)
+    return schema.get("properties", {}) if isinstance(schema, dict) else ()
 
 
 def _first_name(approval: ToolApproval) -> str:

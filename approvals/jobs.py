@@ -1,4 +1,4 @@
-"""Jobs of this app, called by name by the job cluster. Each may run twice at once and changes nothing the second time."""
+"""Jobs of this app, called by name by the job cluster. Each may run twice at once."""
 
 from approvals import expiry
 from tools import runs

@@ -106,7 +106,7 @@ class ToolApproval(models.Model):
         return self.state in DECIDABLE
 
     def state_at(self, now: datetime) -> str:
-        """What people should read: past its time, a request is expired, although the job has not written it down yet."""
+        """What people should read: past its time it is expired, although the job has not written it down yet."""
         return State.EXPIRED if self.is_decidable and self.expires_at <= now else self.state
 
 

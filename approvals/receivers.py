@@ -25,6 +25,6 @@ def settle(run: ToolRun, conversation: Conversation, **_: object) -> None:
 
 @receiver(endpoint_removed, dispatch_uid="approvals.endpoint_removed")
 def expire_with_endpoint(endpoint: Endpoint, **_: object) -> None:
-    """After the commit, so that no conversation is locked while the endpoint is; the hourly check would find a lost one."""
+    """After the commit, so that no conversation is locked while the endpoint is; the hourly check finds lost ones."""
     expire = partial(decisions.expire_with_endpoint, endpoint.id, workspace_id=endpoint.workspace_id)
     transaction.on_commit(expire)

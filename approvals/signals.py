@@ -2,5 +2,5 @@
 
 from django.dispatch import Signal
 
-# approval: ToolApproval, conversation: Conversation, locked. It was denied, or its run ended: the agent should tell the customer.
+# approval: ToolApproval, conversation: Conversation, locked. It was denied, or its run ended: the customer should know.
 outcome_known = Signal()

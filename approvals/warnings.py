@@ -22,7 +22,7 @@ def for_requests(
         tool_name__in=[request.tool_name for request in waiting],
         input__in=[request.input for request in waiting],
         state=RunState.COMPLETED,
-        refusal=None,
+        refusal__isnull=True,
     ).order_by("-ended_at")
     ran = list(runs)
     return {request.id: [*_ran(request, ran), *_refused(request, denied)] for request in waiting}

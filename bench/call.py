@@ -3,8 +3,10 @@
 import asyncio
 import json
 import time
+from functools import partial
 
 import httpx
+
 from bench import harness
 
 harness.prepare()
@@ -13,6 +15,7 @@ from django.conf import settings  # noqa: E402
 
 from conversations import threads  # noqa: E402
 from conversations.models import Conversation  # noqa: E402
+from median_site.lib import clock  # noqa: E402
 from median_site.lib.db import in_thread  # noqa: E402
 from tests import world as worlds  # noqa: E402
 from tools import calls, runs  # noqa: E402
@@ -40,7 +43,10 @@ async def main(url: str) -> None:
     world = await in_thread(worlds.build, endpoint_url=url)
     run_ids = [await in_thread(queue, world) for _ in range(N + WARM_UP)]
     body = json.dumps({"tool": "refundOrder", "input": json.loads(INPUT)}).encode()
-    bare, floor, ours, signed = [], [], [], []
+    bare: list[float] = []
+    floor: list[float] = []
+    ours: list[float] = []
+    signed: list[float] = []
     async with httpx.AsyncClient(trust_env=False) as client:
 
         async def post() -> None:
@@ -53,10 +59,13 @@ async def main(url: str) -> None:
 
         for number, run_id in enumerate(run_ids):
             samples = [await harness.timed(post), await harness.timed(post_between_commits)]
-            run = await in_thread(ToolRun.objects.select_related("tool__endpoint", "conversation__customer", "workspace").get, id=run_id)
-            outbound = calls._signed(run, now=calls.clock.now())
-            samples.append(await harness.timed(lambda: calls.client().send(outbound, limit=calls.ANSWER_LIMIT)))
-            samples.append(await harness.timed(lambda: calls.send(run_id)))
+            run = await in_thread(
+                ToolRun.objects.select_related("tool__endpoint", "conversation__customer", "workspace").get, id=run_id
+            )
+            outbound = calls._signed(run, now=clock.now())
+            client_alone = partial(calls.client().send, outbound, limit=calls.ANSWER_LIMIT)
+            samples.append(await harness.timed(client_alone))
+            samples.append(await harness.timed(partial(calls.send, run_id)))
             if number >= WARM_UP:
                 for kept, sample in zip((bare, floor, signed, ours), samples, strict=True):
                     kept.append(sample)

@@ -22,7 +22,9 @@ def prepare() -> None:
     call_command("flush", interactive=False, verbosity=0)
 
 
-def report(name: str, samples: Sequence[float], *, ratio: float | None = None, unit: str = "ms", **more: object) -> None:
+def report(
+    name: str, samples: Sequence[float], *, ratio: float | None = None, unit: str = "ms", **more: object
+) -> None:
     """Print one line. `samples` are seconds."""
     ordered = sorted(samples)
     line: dict[str, object] = {
@@ -54,8 +56,7 @@ async def timed(work: Callable[[], Awaitable[object]]) -> float:
 def endpoint() -> Iterator[str]:
     """The URL of an endpoint in a process of its own that answers every POST with the same small JSON object."""
     with subprocess.Popen([sys.executable, "-m", "bench.endpoint"], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
         try:
-            yield process.stdout.readline().strip()
+            yield next(iter(process.stdout or ())).strip()
         finally:
             process.terminate()

@@ -52,8 +52,12 @@ LINES: Final[Mapping[str, Callable[[Facts], Line]]] = {
     Kind.APPROVAL_REVIEWING: lambda f: Line(
         f"{f.agent} asked to run {f.label}, and the reviewer is checking it", "review"
     ),
-    Kind.APPROVAL_PASSED_ON: lambda f: Line(f"The reviewer passed the request to run {f.label} to the team", "review", True),
-    Kind.APPROVAL_UNCHECKED: lambda f: Line(f"The reviewer could not check the request to run {f.label}", "review", True),
+    Kind.APPROVAL_PASSED_ON: lambda f: Line(
+        f"The reviewer passed the request to run {f.label} to the team", "review", True
+    ),
+    Kind.APPROVAL_UNCHECKED: lambda f: Line(
+        f"The reviewer could not check the request to run {f.label}", "review", True
+    ),
     Kind.APPROVED: _approved,
     Kind.DENIED: _denied,
     Kind.EXPIRED: _expired,

@@ -131,7 +131,7 @@ class ItemKind(models.TextChoices):
 class Item(models.Model):
     """One thing in a thread: a message, a note, a line, or the place where a card stands.
 
-    `number` is the conversation's version when it came and never changes; `version` is its version when it last changed.
+    `number` is the conversation's version when it came and never changes; `version` is that when it last changed.
     A card's item holds only the id of its approval or run in `ref`; the apps above render it.
     """
 

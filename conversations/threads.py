@@ -1,11 +1,12 @@
-"""What happens in a thread. Every change takes the conversation's lock, moves its version once, and is pushed at commit."""
+"""What happens in a thread. Every change takes the conversation's lock, moves its version, and is pushed at commit."""
 
+from datetime import datetime
 from typing import Final, cast
 
 from django.db import connection, transaction
 
 from conversations import access, signals
-from conversations.models import Channel, Conversation, Customer, Handler, Item, ItemKind, ReadMark, Status
+from conversations.models import Channel, Conversation, Customer, Handler, Item, ItemKind, Status
 from median_site.lib import clock, live, text
 from median_site.lib.actors import Actor, ActorKind
 from median_site.lib.errors import DomainError
@@ -116,7 +117,7 @@ def from_customer(customer: Customer, *, channel: Channel, body: str, client_id:
 
 
 def customer_wrote(conversation_id: str, *, body: str, client_id: str) -> Item:
-    """Add the customer's message; a resolved conversation opens again, and the agent gets a turn if it has the thread."""
+    """Add the customer's message; a resolved conversation opens again, and the agent gets a turn if it has it."""
     _check(body)
     with transaction.atomic():
         conversation = lock(conversation_id)
@@ -252,9 +253,12 @@ def _read(conversation: Conversation, *, by: Actor, number: int) -> None:
         live.changed("row", workspace_id=conversation.workspace_id, id=conversation.id, version=conversation.version)
 
 
-def _advance(conversation: Conversation, *, at: object = None, excerpt: str | None = None, unread: bool = False) -> int:
+def _advance(
+    conversation: Conversation, *, at: datetime | None = None, excerpt: str | None = None, unread: bool = False
+) -> int:
     """Move the version by one in the database, and give it. The row is locked; its copies in memory may be behind."""
-    sets, values = ["version = version + 1"], []
+    sets = ["version = version + 1"]
+    values: list[str | datetime | None] = []
     if unread:
         sets.append("attention = version + 1")
     if excerpt is not None:

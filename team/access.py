@@ -45,7 +45,7 @@ def teammate_of(request: HttpRequest) -> Teammate | None:
 def teammate_required(
     view: Callable[..., HttpResponseBase],
 ) -> Callable[..., HttpResponseBase]:
-    """Let only a teammate in, as `request.teammate`; others are sent to sign in, the whole page and not a piece of it."""
+    """Let only a teammate in, as `request.teammate`; others are sent to sign in, the whole page and no piece of it."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:

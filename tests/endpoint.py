@@ -1,4 +1,4 @@
-"""A company's endpoint in tests: the example shop's tools, served by the SDK over a real socket, with a log of what came."""
+"""A company's endpoint in tests: the example shop's tools over a real socket, with a log of what came."""
 
 import json
 import threading
@@ -32,7 +32,7 @@ class Received:
 
 @dataclass
 class Endpoint:
-    """`url` is the endpoint's; `calls` are the tool calls that arrived, oldest first, `syncs` counts the manifests served.
+    """`url` is the endpoint's; `calls` are the tool calls that arrived, oldest first; `syncs` counts manifests.
 
     A tool named in `held` answers only once its event is set.
     """

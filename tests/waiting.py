@@ -1,4 +1,4 @@
-"""Waiting for what another thread or process does: until it is so, or until patience ends and the test says what was not."""
+"""Waiting for what another thread or process does: until it is so, or until patience ends."""
 
 import time
 from collections.abc import Callable

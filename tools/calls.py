@@ -35,8 +35,8 @@ def client() -> Client:
 async def send(call_id: str) -> bool:
     """Let a queued call leave and record what came back. False when it was not ours to send.
 
-    Any number of processes may try at once: the call leaves once. Cancelling the caller does not cut a call that is out;
-    `close` waits for those.
+    Any number of processes may try at once: the call leaves once. Cancelling the caller does not cut a call that is
+    out; `close` waits for those.
     """
     task = asyncio.create_task(_send(call_id))
     _out.add(task)
@@ -66,7 +66,7 @@ async def _send(call_id: str) -> bool:
 
 
 def _claim(call_id: str) -> Outbound | None:
-    """The signed request, once the right to send it is ours; None when the call is somebody else's or must not leave."""
+    """The signed request, once the right to send it is ours; None when it is somebody else's or must not leave."""
     rows = ToolRun.objects.select_related("tool__endpoint", "conversation__customer", "workspace")
     run = rows.get(id=call_id)
     if run.state != RunState.QUEUED:

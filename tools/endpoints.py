@@ -18,7 +18,7 @@ class EndpointExists(DomainError):
 
 
 def add(url: str, *, by: Actor, secret: str | None = None) -> tuple[Endpoint, str]:
-    """A new endpoint and its signing secret, which is shown this once. Raises DomainError with field "url" or "secret"."""
+    """A new endpoint and its secret, which is shown this once. Raises DomainError with field "url" or "secret"."""
     url = addresses.check_url(url, allowed_networks=settings.MEDIAN_ALLOWED_NETWORKS)
     secret = secret or signing.new_secret()
     signing.parse_secret(secret)

@@ -119,8 +119,8 @@ class Starter(models.TextChoices):
 class ToolRun(models.Model):
     """One execution of a tool. Its id is the call's id on the wire; an approved call's run has the request's id.
 
-    The call leaves only after `queued` became `running`, which happens once (tools.runs); a row that is running when its
-    process died is never sent again.
+    The call leaves only after `queued` became `running`, which happens once (tools.runs); a row that is running when
+    its process died is never sent again.
     """
 
     workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="runs")
@@ -166,9 +166,7 @@ class ToolRun(models.Model):
             # The claim loop's and the hourly check's: they work for every workspace at once.
             models.Index(fields=["queued_at"], name="run_queued", condition=models.Q(state="queued")),
             models.Index(fields=["started_at"], name="run_running", condition=models.Q(state="running")),
-            models.Index(
-                fields=["ended_at"], name="run_unwritten", condition=models.Q(state="completed", headline="")
-            ),
+            models.Index(fields=["ended_at"], name="run_unwritten", condition=models.Q(state="completed", headline="")),
         ]
 
     def __str__(self) -> str:

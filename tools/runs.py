@@ -1,7 +1,7 @@
 """The state of a run, and the only place that moves it: queued → running → completed or failed.
 
-A call may leave only after `begin` gave True, which happens once in a run's life. What is running when its process dies is
-never sent again: the hourly check fails it.
+A call may leave only after `begin` gave True, which happens once in a run's life. What is running when its process
+dies is never sent again: the hourly check fails it.
 """
 
 from datetime import timedelta
@@ -95,7 +95,9 @@ def fail_stuck() -> int:
     """Fail every call that has run for ten minutes without reporting back. Gives how many."""
     stuck = ToolRun.objects.filter(state=RunState.RUNNING, started_at__lte=clock.now() - STUCK).order_by("started_at")
     no_result = outcomes.no_result()
-    return sum(_end(run_id, no_result, was=RunState.RUNNING, stuck=True) for run_id in stuck.values_list("id", flat=True))
+    return sum(
+        _end(run_id, no_result, was=RunState.RUNNING, stuck=True) for run_id in stuck.values_list("id", flat=True)
+    )
 
 
 def write_up(call_id: str) -> None:

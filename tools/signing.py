@@ -139,7 +139,7 @@ def assertion(
 
     `audience` is the name of the one tool, or SYNC_AUDIENCE. `subject` is None only where there is no customer (a sync,
     a test as nobody): the call's id is then the opaque one, so that verifiers may require `sub`. `iat` lies a few
-    seconds back, since a verifier whose clock is slightly behind ours would otherwise refuse the token as not yet valid.
+    seconds back, since a verifier whose clock is slightly behind ours would otherwise refuse it as not yet valid.
     """
     if audience == SESSION_AUDIENCE:
         raise ValueError("An assertion must never pass for a session token.")

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Final
 
-from django.conf import settings
 from django.db import transaction
 
 from median_site.lib import clock, ids
@@ -14,7 +13,7 @@ from median_site.lib.db import in_thread
 from median_site.lib.strict_json import Json
 from team import events
 from team.events import Kind
-from tools import calls, endpoints, keys, manifest, signing
+from tools import calls, keys, manifest, signing
 from tools.client import Answer, Failure, Limit, Outbound
 from tools.manifest import Manifest, ManifestError, ManifestTool, RefusedTool
 from tools.models import Endpoint, EndpointSync, Tool
@@ -27,17 +26,17 @@ SWITCHED_ON_LIMIT: Final = 200
 
 # code: (sentence, how to fix it)
 FAILURES: Final[Mapping[str, tuple[str, str]]] = {
-    "timeout": ("The endpoint did not answer in time.", "Answer the manifest within 10 seconds; it should not wait for anything."),
+    "timeout": ("The endpoint did not answer in time.", "Answer within 10 seconds; a manifest waits for nothing."),
     "unreachable": ("The endpoint could not be reached.", "Check that the URL is right and the server is running."),
     "bad_status": ("The endpoint answered {detail}.", "GET on the endpoint must answer 200 with the manifest."),
     "redirected": ("The endpoint redirected, which tool calls never follow.", "Use the URL that it redirects to."),
     "too_large": ("The endpoint answered with too much to read.", "A manifest has at most 1 MB."),
     "not_json": ("The endpoint did not answer with JSON.", "Serve the manifest with the SDK, or as plain JSON."),
     "invalid_manifest": ("The manifest is not valid: {detail}", "Mend the manifest at that place."),
-    "unauthorized": ("The endpoint refused the signature.", "Give the endpoint the secret of this page, or the workspace's issuer."),
+    "unauthorized": ("The endpoint refused the signature.", "Give the endpoint this secret, or the issuer."),
     "too_many_tools": ("The manifest has more than 100 tools.", "Split the tools over several endpoints."),
-    "blocked_address": ("The endpoint's address is not public.", "Use a public address, or let the operator allow the network."),
-    "rate_limited": ("Too many requests. Wait a moment and try again.", "An endpoint is synced at most 10 times a minute."),
+    "blocked_address": ("The endpoint's address is not public.", "Use a public address, or have its network allowed."),
+    "rate_limited": ("Too many requests. Wait a moment and try again.", "At most 10 syncs a minute and endpoint."),
     "duplicate_tool": ("The manifest names a tool twice: {detail}", "Give every tool a name of its own."),
 }  # fmt: skip
 
@@ -142,11 +141,14 @@ def _replace(endpoint: Endpoint, served: list[ManifestTool]) -> tuple[list[Json]
     stored = {tool.name: tool for tool in Tool.objects.filter(workspace_id=endpoint.workspace_id)}
     changes: list[Json] = []
     refused: list[RefusedTool] = []
-    added, changed = [], []
+    added: list[Tool] = []
+    changed: list[Tool] = []
     for tool in served:
         known = stored.get(tool.name)
         if known and known.endpoint_id != endpoint.id and known.present:
-            refused.append(RefusedTool(tool.name, "name", "Another endpoint of this workspace serves a tool of this name."))
+            refused.append(
+                RefusedTool(tool.name, "name", "Another endpoint of this workspace serves a tool of this name.")
+            )
             continue
         row = known or Tool(workspace_id=endpoint.workspace_id, name=tool.name)
         if known and known.present and known.content_hash == tool.content_hash:
@@ -184,9 +186,7 @@ def _succeeded(endpoint_id: str, *, by: Actor, changes: list[Json], fields: dict
 
 def _failed(endpoint_id: str, *, by: Actor, code: str, detail: str) -> EndpointSync:
     with transaction.atomic():
-        Endpoint.objects.filter(id=endpoint_id).update(
-            failed_at=clock.now(), failure=code, failure_detail=detail[:500]
-        )
+        Endpoint.objects.filter(id=endpoint_id).update(failed_at=clock.now(), failure=code, failure_detail=detail[:500])
         return _record(endpoint_id, by=by, code=code, detail=detail[:500], changes=[])
 
 

@@ -1,4 +1,4 @@
-"""The bytes of a call. Pure: what is known about a run in, the body of its request out. The input goes in letter by letter."""
+"""The bytes of a call. Pure: what is known about a run in, the body of its request out, the input letter by letter."""
 
 from dataclasses import dataclass
 
@@ -27,7 +27,14 @@ class Visitor:
 
 
 def call_body(
-    *, tool: str, call_id: str, input_text: str, conversation_id: str, risk: str, visitor: Visitor, approved_by: str | None
+    *,
+    tool: str,
+    call_id: str,
+    input_text: str,
+    conversation_id: str,
+    risk: str,
+    visitor: Visitor,
+    approved_by: str | None,
 ) -> bytes:
     """The JSON that an endpoint receives for one call, in UTF-8; `input_text` is JSON already and stays as it is."""
     context: dict[str, Json] = {"conversationId": conversation_id, "risk": risk}

@@ -7,54 +7,135 @@ import median_site.lib.ids
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('conversations', '0001_first'),
-        ('team', '0001_first'),
-        ('tools', '0001_first'),
+        ("conversations", "0001_first"),
+        ("team", "0001_first"),
+        ("tools", "0001_first"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='ExpiryAlarm',
+            name="ExpiryAlarm",
             fields=[
-                ('id', models.PositiveSmallIntegerField(default=1, primary_key=True, serialize=False)),
-                ('at', models.DateTimeField()),
+                ("id", models.PositiveSmallIntegerField(default=1, primary_key=True, serialize=False)),
+                ("at", models.DateTimeField()),
             ],
         ),
         migrations.CreateModel(
-            name='ToolApproval',
+            name="ToolApproval",
             fields=[
-                ('id', models.CharField(default=median_site.lib.ids.call_id, editable=False, max_length=40, primary_key=True, serialize=False)),
-                ('endpoint_id', models.CharField(max_length=32)),
-                ('tool_name', models.CharField(max_length=64)),
-                ('tool_label', models.CharField(max_length=80)),
-                ('description', models.TextField()),
-                ('risk', models.CharField(choices=[('low', 'Low'), ('medium', 'Medium'), ('reviewed', 'Reviewed'), ('high', 'High')], max_length=8)),
-                ('schema_hash', models.CharField(max_length=64)),
-                ('input', models.TextField()),
-                ('turn_id', models.CharField(blank=True, max_length=32)),
-                ('state', models.CharField(choices=[('reviewing', 'Reviewing'), ('pending', 'Pending'), ('executing', 'Executing'), ('completed', 'Completed'), ('failed', 'Failed'), ('denied', 'Denied'), ('expired', 'Expired')], max_length=9)),
-                ('requested_at', models.DateTimeField()),
-                ('expires_at', models.DateTimeField()),
-                ('decided_at', models.DateTimeField(blank=True, null=True)),
-                ('decided_by_kind', models.CharField(blank=True, max_length=8)),
-                ('decided_by_id', models.CharField(blank=True, max_length=32)),
-                ('decided_by_name', models.CharField(blank=True, max_length=150)),
-                ('reason', models.TextField(blank=True)),
-                ('review', models.CharField(blank=True, choices=[('passed', 'Passed on'), ('unchecked', 'Not checked')], max_length=9)),
-                ('review_reason', models.TextField(blank=True)),
-                ('expired_because', models.CharField(blank=True, choices=[('unanswered', 'Unanswered'), ('conversation_ended', 'Conversation Ended'), ('endpoint_removed', 'Endpoint Removed')], max_length=18)),
-                ('told_in_turn', models.CharField(blank=True, max_length=32)),
-                ('conversation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='approvals', to='conversations.conversation')),
-                ('tool', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='approvals', to='tools.tool')),
-                ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='approvals', to='team.workspace')),
+                (
+                    "id",
+                    models.CharField(
+                        default=median_site.lib.ids.call_id,
+                        editable=False,
+                        max_length=40,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("endpoint_id", models.CharField(max_length=32)),
+                ("tool_name", models.CharField(max_length=64)),
+                ("tool_label", models.CharField(max_length=80)),
+                ("description", models.TextField()),
+                (
+                    "risk",
+                    models.CharField(
+                        choices=[("low", "Low"), ("medium", "Medium"), ("reviewed", "Reviewed"), ("high", "High")],
+                        max_length=8,
+                    ),
+                ),
+                ("schema_hash", models.CharField(max_length=64)),
+                ("input", models.TextField()),
+                ("turn_id", models.CharField(blank=True, max_length=32)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("reviewing", "Reviewing"),
+                            ("pending", "Pending"),
+                            ("executing", "Executing"),
+                            ("completed", "Completed"),
+                            ("failed", "Failed"),
+                            ("denied", "Denied"),
+                            ("expired", "Expired"),
+                        ],
+                        max_length=9,
+                    ),
+                ),
+                ("requested_at", models.DateTimeField()),
+                ("expires_at", models.DateTimeField()),
+                ("decided_at", models.DateTimeField(blank=True, null=True)),
+                ("decided_by_kind", models.CharField(blank=True, max_length=8)),
+                ("decided_by_id", models.CharField(blank=True, max_length=32)),
+                ("decided_by_name", models.CharField(blank=True, max_length=150)),
+                ("reason", models.TextField(blank=True)),
+                (
+                    "review",
+                    models.CharField(
+                        blank=True, choices=[("passed", "Passed on"), ("unchecked", "Not checked")], max_length=9
+                    ),
+                ),
+                ("review_reason", models.TextField(blank=True)),
+                (
+                    "expired_because",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("unanswered", "Unanswered"),
+                            ("conversation_ended", "Conversation Ended"),
+                            ("endpoint_removed", "Endpoint Removed"),
+                        ],
+                        max_length=18,
+                    ),
+                ),
+                ("told_in_turn", models.CharField(blank=True, max_length=32)),
+                (
+                    "conversation",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="approvals",
+                        to="conversations.conversation",
+                    ),
+                ),
+                (
+                    "tool",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="approvals",
+                        to="tools.tool",
+                    ),
+                ),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="approvals", to="team.workspace"
+                    ),
+                ),
             ],
             options={
-                'indexes': [models.Index(fields=['workspace', 'conversation', '-requested_at'], name='approval_by_conversation'), models.Index(fields=['workspace', 'state', 'expires_at', 'id'], name='approval_by_state'), models.Index(fields=['workspace', '-requested_at', '-id'], name='approval_newest'), models.Index(condition=models.Q(('state__in', ['reviewing', 'pending'])), fields=['expires_at', 'id'], name='approval_due')],
-                'constraints': [models.UniqueConstraint(condition=models.Q(('state__in', ['reviewing', 'pending', 'executing'])), fields=('workspace', 'conversation', 'tool_name'), name='approval_one_open')],
+                "indexes": [
+                    models.Index(
+                        fields=["workspace", "conversation", "-requested_at"], name="approval_by_conversation"
+                    ),
+                    models.Index(fields=["workspace", "state", "expires_at", "id"], name="approval_by_state"),
+                    models.Index(fields=["workspace", "-requested_at", "-id"], name="approval_newest"),
+                    models.Index(
+                        condition=models.Q(("state__in", ["reviewing", "pending"])),
+                        fields=["expires_at", "id"],
+                        name="approval_due",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("state__in", ["reviewing", "pending", "executing"])),
+                        fields=("workspace", "conversation", "tool_name"),
+                        name="approval_one_open",
+                    )
+                ],
             },
         ),
     ]

@@ -133,9 +133,7 @@ def _written_down(session: Session) -> Customer:
 def _remember(conversation_id: str, said: SessionToken) -> None:
     """Keep the claims of the newest token seen: entitlements follow the customer's last sign-in."""
     older = Q(claims_expire_at=None) | Q(claims_expire_at__lt=said.expires_at)
-    Conversation.objects.filter(older, id=conversation_id).update(
-        claims=said.claims, claims_expire_at=said.expires_at
-    )
+    Conversation.objects.filter(older, id=conversation_id).update(claims=said.claims, claims_expire_at=said.expires_at)
 
 
 def _slow_down(customer: Customer) -> None:

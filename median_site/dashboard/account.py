@@ -1,11 +1,24 @@
-"""What a teammate sets for themselves, from the rail of every page."""
+"""The rail of every page: what it counts, and what a teammate sets for themselves there."""
 
-from django.http import HttpResponse
+from collections.abc import Mapping
+
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.functional import SimpleLazyObject
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
+from median_site.dashboard import queue
 from team.access import TeammateRequest, same_person, teammate_required
+from team.models import Teammate
+
+
+def rail(request: HttpRequest) -> Mapping[str, object]:
+    """What the rail of a teammate's page shows. A context processor; it asks nothing unless a template looks."""
+    teammate = getattr(request, "teammate", None)
+    if not isinstance(teammate, Teammate):
+        return {}
+    return {"unread_count": SimpleLazyObject(lambda: queue.unread_count(teammate))}
 
 
 @require_POST

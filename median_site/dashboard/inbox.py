@@ -1,4 +1,4 @@
-"""The inbox: the queue, a thread, and what a teammate does to it. Each press is one domain function; no view has a try."""
+"""The inbox: the queue, a thread, and what a teammate does to it. Each press is one function of the domain."""
 
 from collections.abc import Callable, Mapping
 
@@ -8,7 +8,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from conversations import access, fragments, threads
 from conversations.models import Conversation, Status
-from median_site.dashboard import queue, thread
+from median_site.dashboard import account, queue, thread
 from median_site.dashboard.queue import Filter
 from median_site.lib import clock, times
 from median_site.lib.actors import Actor
@@ -35,8 +35,7 @@ def show(request: TeammateRequest, conversation_id: str) -> HttpResponse:
     context = {"conversation": conversation, "page": page, "is_newest": not before}
     if request.headers.get("HX-Request") and before:
         return render(request, "inbox/_earlier.html", context)
-    parts = {name.replace("-", "_"): html for name, html in thread.parts(conversation).items()}
-    return render(request, "inbox/thread.html", _queue(request, current=conversation) | context | parts)
+    return render(request, "inbox/thread.html", _queue(request, current=conversation) | context)
 
 
 @require_safe
@@ -48,7 +47,9 @@ def raw(request: TeammateRequest, run_id: str) -> HttpResponse:
         raise NotFound
     if request.headers.get("HX-Request"):
         return HttpResponse(tool_fragments.raw(run))
-    return HttpResponse(run.raw, content_type="text/plain; charset=utf-8", headers={"X-Content-Type-Options": "nosniff"})
+    return HttpResponse(
+        run.raw, content_type="text/plain; charset=utf-8", headers={"X-Content-Type-Options": "nosniff"}
+    )
 
 
 @require_POST
@@ -94,7 +95,7 @@ reopen = press(lambda thread_id, by: threads.reopen(thread_id, by=by))
 
 
 def _queue(request: TeammateRequest, *, current: Conversation | None = None) -> Mapping[str, object]:
-    """What the queue beside every thread shows. Its time is taken before its rows: a page never claims what it has not."""
+    """What the queue shows. Its time is taken before its rows are read: a page never claims what it has not."""
     read_at = times.millis(clock.now())
     by = Filter.of(request.GET)
     page = queue.page(request.teammate, by=by, before="" if current else request.GET.get("before", ""))
@@ -107,7 +108,7 @@ def _queue(request: TeammateRequest, *, current: Conversation | None = None) -> 
         "statuses": Status,
         "read_at": read_at,
         "current_id": current.id if current else "",
-        "unread_count": queue.unread_count(request.teammate),
+        **account.rail(request),
     }
 
 

@@ -1,12 +1,12 @@
-"""What the sockets of teammates get when something changed: the same fragments as the page, made once for all who watch."""
+"""What teammates' sockets get when something changed: the fragments of the page, made once for all who watch."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from conversations import fragments
 from django.db.models import QuerySet
 
+from conversations import fragments
 from conversations.models import Conversation, ReadMark
 from median_site.dashboard import thread
 from median_site.lib import live
@@ -29,17 +29,16 @@ def render_thread(ask: live.Ask) -> list[live.Push]:
     items = list(changed[: live.MOST + 1])
     if len(items) > live.MOST:
         return [live.refresh(found.id, found.version)]
+    view = thread.view(found, items)
     payload = {
         "kind": "thread",
         "id": found.id,
         "version": found.version,
         "items": [
             {"id": f"item-{item.number}", "number": item.number, "version": item.version, "html": html}
-            for item, html in thread.thread_items(items, conversation=found)
+            for item, html in view.items
         ],
-        "parts": [
-            {"id": name, "version": found.version, "html": html} for name, html in thread.parts(found).items()
-        ],
+        "parts": [{"id": name, "version": found.version, "html": html} for name, html in view.parts.items()],
     }
     return [live.Push(found.version, payload)]
 

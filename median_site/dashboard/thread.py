@@ -1,14 +1,16 @@
 """A thread as pages and pushes show it: its items, drawn by the apps that own them, and the parts around them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from django.db.models import OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
 from markupsafe import Markup
 
 from approvals import fragments as approval_fragments
 from approvals import warnings
-from approvals.models import State, ToolApproval
+from approvals.models import DECIDABLE, State, ToolApproval
 from conversations import fragments as conversation_fragments
 from conversations.models import Conversation, Item, ItemKind
 from tools import fragments as tool_fragments
@@ -19,38 +21,58 @@ NOTES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """A stretch of a thread, oldest first; `earlier` is the cursor of the stretch before it, or None."""
+class View:
+    """Items with their HTML, oldest first; what stands around them, by element id; the cursor of what came before."""
 
     items: list[tuple[Item, Markup]]
-    earlier: int | None
+    parts: Mapping[str, Markup]
+    earlier: int | None = None
 
 
-def page(conversation: Conversation, *, before: int | None = None) -> Page:
-    """The newest items, or the newest before a number. Three queries, whatever is in it."""
+def page(conversation: Conversation, *, before: int | None = None) -> View:
+    """The newest items, or the newest before a number. At most five queries, whatever is in it."""
     items = conversation.items.filter(workspace_id=conversation.workspace_id)
     if before is not None:
         items = items.filter(number__lt=before)
     found = list(items.order_by("-number")[: PAGE + 1])
     shown = found[:PAGE][::-1]
-    return Page(thread_items(shown, conversation=conversation), shown[0].number if len(found) > PAGE else None)
+    return view(conversation, shown, earlier=shown[0].number if len(found) > PAGE else None)
 
 
-def thread_items(items: Sequence[Item], *, conversation: Conversation) -> list[tuple[Item, Markup]]:
-    """Each item with its HTML. `conversation` needs its customer and workspace. One query for all requests, one for all
-    runs, two more for warnings while something waits."""
+def view(conversation: Conversation, items: Sequence[Item], *, earlier: int | None = None) -> View:
+    """Draw items of a thread, and the parts around them. `conversation` needs its customer, assignee and workspace.
+
+    One query each for requests, runs, notes, and earlier runs of the same while something waits.
+    """
     refs = [item.ref for item in items if item.kind in {ItemKind.APPROVAL, ItemKind.RUN}]
-    here = {"workspace_id": conversation.workspace_id, "conversation": conversation, "id__in": refs}
-    requests = {row.id: row for row in ToolApproval.objects.filter(**here)} if refs else {}
-    runs = {row.id: row for row in ToolRun.objects.filter(**here)} if refs else {}
-    waiting = [row for row in requests.values() if row.is_decidable]
-    heeds = warnings.for_requests(waiting, conversation)
+    requests = _requests(conversation, refs)
+    here = {"workspace_id": conversation.workspace_id, "conversation": conversation}
+    runs = {row.id: row for row in ToolRun.objects.filter(**here, id__in=refs)} if refs else {}
+    notes = Item.objects.filter(**here, kind=ItemKind.NOTE).order_by("-number")[:NOTES]
+    draw = _pen(conversation, requests, runs)
+    pending = [(row, number) for row, number in requests if row.state == State.PENDING]
+    parts = {
+        "thread-head": conversation_fragments.thread_head(conversation),
+        "thread-ask": approval_fragments.ask(conversation, pending),
+        "thread-hint": conversation_fragments.thread_hint(conversation),
+        "thread-notes": conversation_fragments.thread_notes(list(notes), version=conversation.version),
+    }
+    return View([(item, draw(item)) for item in items], parts, earlier)
+
+
+def _pen(
+    conversation: Conversation, requests: Sequence[tuple[ToolApproval, int]], runs: Mapping[str, ToolRun]
+) -> Callable[[Item], Markup]:
+    """What draws one item, with everything it needs at hand."""
+    by_id = {row.id: row for row, _ in requests}
+    waiting = [row for row, _ in requests if row.is_decidable]
+    denied = [row for row, _ in reversed(requests) if row.state == State.DENIED]
+    heeds = warnings.for_requests(waiting, denied=denied, conversation=conversation)
 
     def draw(item: Item) -> Markup:
         if item.kind == ItemKind.APPROVAL:
-            request = requests[item.ref]
             return approval_fragments.card(
-                request,
+                by_id[item.ref],
                 item=item,
                 conversation=conversation,
                 run=runs.get(item.ref),
@@ -60,36 +82,19 @@ def thread_items(items: Sequence[Item], *, conversation: Conversation) -> list[t
             return tool_fragments.run(runs[item.ref], item=item, agent=conversation.workspace.agent_name)
         return conversation_fragments.item(item)
 
-    return [(item, draw(item)) for item in items]
+    return draw
 
 
-def parts(conversation: Conversation) -> Mapping[str, Markup]:
-    """What stands around the items, by element id. At most three queries."""
-    notes = conversation.items.filter(workspace_id=conversation.workspace_id, kind=ItemKind.NOTE)
-    return {
-        "thread-head": conversation_fragments.thread_head(conversation),
-        "thread-ask": approval_fragments.ask(conversation, _waiting(conversation)),
-        "thread-hint": conversation_fragments.thread_hint(conversation),
-        "thread-notes": conversation_fragments.thread_notes(
-            list(notes.order_by("-number")[:NOTES]), version=conversation.version
-        ),
-    }
-
-
-def _waiting(conversation: Conversation) -> list[tuple[ToolApproval, Item]]:
-    """What waits for the team, oldest first, each with its place in the thread."""
-    if not conversation.waiting:
-        return []
-    requests = ToolApproval.objects.filter(
-        workspace_id=conversation.workspace_id, conversation=conversation, state=State.PENDING
-    ).order_by("requested_at")
-    found = list(requests)
-    places = _places(conversation, (request.id for request in found))
-    return [(request, places[request.id]) for request in found if request.id in places]
-
-
-def _places(conversation: Conversation, refs: Iterable[str]) -> Mapping[str, Item]:
-    rows = conversation.items.filter(
-        workspace_id=conversation.workspace_id, kind=ItemKind.APPROVAL, ref__in=list(refs)
+def _requests(conversation: Conversation, refs: Sequence[str]) -> list[tuple[ToolApproval, int]]:
+    """The requests with these ids, and all of the thread that wait or were denied; oldest first, each with its item's
+    number."""
+    places = Item.objects.filter(
+        workspace_id=conversation.workspace_id,
+        conversation=conversation,
+        kind=ItemKind.APPROVAL,
+        ref=OuterRef("id"),
     )
-    return {row.ref: row for row in rows}
+    rows = ToolApproval.objects.filter(workspace_id=conversation.workspace_id, conversation=conversation)
+    rows = rows.select_related("tool").filter(Q(id__in=refs) | Q(state__in=[*DECIDABLE, State.DENIED]))
+    placed = rows.annotate(number=Coalesce(Subquery(places.values("number")[:1]), 0)).order_by("requested_at", "id")
+    return [(row, row.number) for row in placed]

@@ -18,8 +18,14 @@ class DomainError(Exception):
     message: str = "That is not possible."
     status: int = 409
 
-    def __init__(self, message: str | None = None, *, code: str | None = None, status: int | None = None,
-                 field: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str | None = None,
+        *,
+        code: str | None = None,
+        status: int | None = None,
+        field: str | None = None,
+    ) -> None:
         self.message = message or type(self).message
         self.code = code or type(self).code
         self.status = status or type(self).status
@@ -41,7 +47,7 @@ class NotFound(DomainError):
 class DomainErrorMiddleware(MiddlewareMixin):
     """Answers a DomainError in the form the asker reads.
 
-    Sync only and innermost on purpose: it keeps the whole chain and the view in one thread, one hop from the event loop.
+    Sync only and innermost on purpose: it keeps the whole chain and the view in one thread, one hop from the loop.
     """
 
     async_capable = False
@@ -57,7 +63,9 @@ def answer(request: HttpRequest, error: DomainError) -> HttpResponse:
     if request.headers.get("HX-Request"):
         toast = {"toast": {"code": error.code, "message": error.message, "field": error.field}}
         headers = HTML_SWAP_NONE | {"HX-Trigger": json.dumps(toast)}
-        return HttpResponse(error.message, status=error.status, headers=headers, content_type="text/plain; charset=utf-8")
+        return HttpResponse(
+            error.message, status=error.status, headers=headers, content_type="text/plain; charset=utf-8"
+        )
     return render(request, "site/error.html", {"error": error}, status=error.status)
 
 

@@ -27,7 +27,9 @@ def policy(**changes: str) -> str:
 
 
 @sync_only_middleware
-def security_headers(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
+def security_headers(
+    get_response: Callable[[HttpRequest], HttpResponseBase],
+) -> Callable[[HttpRequest], HttpResponseBase]:
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
         headers = response.headers

@@ -2,112 +2,196 @@
 
 import django.db.models.deletion
 import django.db.models.functions.text
-import median_site.lib.ids
 from django.conf import settings
 from django.db import migrations, models
 
+import median_site.lib.ids
+
 
 class Migration(migrations.Migration):
-
     initial = True
 
-    dependencies = [
-    ]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
-            name='Workspace',
+            name="Workspace",
             fields=[
-                ('id', models.CharField(default=median_site.lib.ids.new_id, editable=False, max_length=32, primary_key=True, serialize=False)),
-                ('slug', models.SlugField(unique=True)),
-                ('name', models.CharField(max_length=100)),
-                ('agent_name', models.CharField(default='Median AI', max_length=60)),
-                ('instructions', models.TextField(blank=True)),
-                ('widget_origins', models.TextField(blank=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                (
+                    "id",
+                    models.CharField(
+                        default=median_site.lib.ids.new_id,
+                        editable=False,
+                        max_length=32,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("slug", models.SlugField(unique=True)),
+                ("name", models.CharField(max_length=100)),
+                ("agent_name", models.CharField(default="Median AI", max_length=60)),
+                ("instructions", models.TextField(blank=True)),
+                ("widget_origins", models.TextField(blank=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
         ),
         migrations.CreateModel(
-            name='User',
+            name="User",
             fields=[
-                ('password', models.CharField(max_length=128, verbose_name='password')),
-                ('last_login', models.DateTimeField(blank=True, null=True, verbose_name='last login')),
-                ('id', models.CharField(default=median_site.lib.ids.new_id, editable=False, max_length=32, primary_key=True, serialize=False)),
-                ('email', models.EmailField(max_length=254)),
-                ('name', models.CharField(blank=True, max_length=150)),
-                ('is_active', models.BooleanField(default=True)),
-                ('theme', models.CharField(blank=True, choices=[('light', 'Light'), ('dark', 'Dark')], max_length=5)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ("password", models.CharField(max_length=128, verbose_name="password")),
+                ("last_login", models.DateTimeField(blank=True, null=True, verbose_name="last login")),
+                (
+                    "id",
+                    models.CharField(
+                        default=median_site.lib.ids.new_id,
+                        editable=False,
+                        max_length=32,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("email", models.EmailField(max_length=254)),
+                ("name", models.CharField(blank=True, max_length=150)),
+                ("is_active", models.BooleanField(default=True)),
+                ("theme", models.CharField(blank=True, choices=[("light", "Light"), ("dark", "Dark")], max_length=5)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
             options={
-                'constraints': [models.UniqueConstraint(django.db.models.functions.text.Lower('email'), name='user_email_unique')],
+                "constraints": [
+                    models.UniqueConstraint(django.db.models.functions.text.Lower("email"), name="user_email_unique")
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Teammate',
+            name="Teammate",
             fields=[
-                ('id', models.CharField(default=median_site.lib.ids.new_id, editable=False, max_length=32, primary_key=True, serialize=False)),
-                ('name', models.CharField(blank=True, max_length=150)),
-                ('role', models.CharField(choices=[('owner', 'Owner'), ('admin', 'Admin'), ('member', 'Member')], default='member', max_length=6)),
-                ('removed_at', models.DateTimeField(blank=True, null=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='teammates', to=settings.AUTH_USER_MODEL)),
-                ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='teammates', to='team.workspace')),
+                (
+                    "id",
+                    models.CharField(
+                        default=median_site.lib.ids.new_id,
+                        editable=False,
+                        max_length=32,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("name", models.CharField(blank=True, max_length=150)),
+                (
+                    "role",
+                    models.CharField(
+                        choices=[("owner", "Owner"), ("admin", "Admin"), ("member", "Member")],
+                        default="member",
+                        max_length=6,
+                    ),
+                ),
+                ("removed_at", models.DateTimeField(blank=True, null=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="teammates",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="teammates", to="team.workspace"
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('workspace', 'user'), name='teammate_unique')],
+                "constraints": [models.UniqueConstraint(fields=("workspace", "user"), name="teammate_unique")],
             },
         ),
         migrations.CreateModel(
-            name='SigningKey',
+            name="SigningKey",
             fields=[
-                ('id', models.CharField(default=median_site.lib.ids.new_id, editable=False, max_length=32, primary_key=True, serialize=False)),
-                ('kid', models.CharField(max_length=64)),
-                ('sealed_private_key', models.TextField()),
-                ('public_jwk', models.JSONField()),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('retires_at', models.DateTimeField(blank=True, null=True)),
-                ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='signing_keys', to='team.workspace')),
+                (
+                    "id",
+                    models.CharField(
+                        default=median_site.lib.ids.new_id,
+                        editable=False,
+                        max_length=32,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("kid", models.CharField(max_length=64)),
+                ("sealed_private_key", models.TextField()),
+                ("public_jwk", models.JSONField()),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("retires_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="signing_keys", to="team.workspace"
+                    ),
+                ),
             ],
             options={
-                'indexes': [models.Index(fields=['workspace', '-created_at'], name='signing_key_newest')],
-                'constraints': [models.UniqueConstraint(fields=('workspace', 'kid'), name='signing_key_kid_unique')],
+                "indexes": [models.Index(fields=["workspace", "-created_at"], name="signing_key_newest")],
+                "constraints": [models.UniqueConstraint(fields=("workspace", "kid"), name="signing_key_kid_unique")],
             },
         ),
         migrations.CreateModel(
-            name='Event',
+            name="Event",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('kind', models.CharField(max_length=40)),
-                ('at', models.DateTimeField()),
-                ('actor_kind', models.CharField(max_length=8)),
-                ('actor_id', models.CharField(blank=True, max_length=32)),
-                ('actor_name', models.CharField(blank=True, max_length=150)),
-                ('conversation_id', models.CharField(blank=True, max_length=32)),
-                ('subject_id', models.CharField(blank=True, max_length=40)),
-                ('tool_name', models.CharField(blank=True, max_length=64)),
-                ('data', models.JSONField(default=dict)),
-                ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='events', to='team.workspace')),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("kind", models.CharField(max_length=40)),
+                ("at", models.DateTimeField()),
+                ("actor_kind", models.CharField(max_length=8)),
+                ("actor_id", models.CharField(blank=True, max_length=32)),
+                ("actor_name", models.CharField(blank=True, max_length=150)),
+                ("conversation_id", models.CharField(blank=True, max_length=32)),
+                ("subject_id", models.CharField(blank=True, max_length=40)),
+                ("tool_name", models.CharField(blank=True, max_length=64)),
+                ("data", models.JSONField(default=dict)),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="events", to="team.workspace"
+                    ),
+                ),
             ],
             options={
-                'indexes': [models.Index(fields=['workspace', '-id'], name='event_newest'), models.Index(fields=['workspace', 'kind', '-id'], name='event_by_kind'), models.Index(fields=['workspace', 'conversation_id', '-id'], name='event_by_conversation')],
+                "indexes": [
+                    models.Index(fields=["workspace", "-id"], name="event_newest"),
+                    models.Index(fields=["workspace", "kind", "-id"], name="event_by_kind"),
+                    models.Index(fields=["workspace", "conversation_id", "-id"], name="event_by_conversation"),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='ApiKey',
+            name="ApiKey",
             fields=[
-                ('id', models.CharField(default=median_site.lib.ids.new_id, editable=False, max_length=32, primary_key=True, serialize=False)),
-                ('name', models.CharField(max_length=100)),
-                ('prefix', models.CharField(max_length=12)),
-                ('digest', models.CharField(max_length=64, unique=True)),
-                ('scopes', models.JSONField(default=list)),
-                ('last_used_at', models.DateTimeField(blank=True, null=True)),
-                ('revoked_at', models.DateTimeField(blank=True, null=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='api_keys', to='team.workspace')),
+                (
+                    "id",
+                    models.CharField(
+                        default=median_site.lib.ids.new_id,
+                        editable=False,
+                        max_length=32,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("name", models.CharField(max_length=100)),
+                ("prefix", models.CharField(max_length=12)),
+                ("digest", models.CharField(max_length=64, unique=True)),
+                ("scopes", models.JSONField(default=list)),
+                ("last_used_at", models.DateTimeField(blank=True, null=True)),
+                ("revoked_at", models.DateTimeField(blank=True, null=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="api_keys", to="team.workspace"
+                    ),
+                ),
             ],
             options={
-                'indexes': [models.Index(fields=['workspace', '-created_at'], name='api_key_newest')],
+                "indexes": [models.Index(fields=["workspace", "-created_at"], name="api_key_newest")],
             },
         ),
     ]

@@ -125,7 +125,9 @@ def test_who_comes_too_late_reads_why_and_changes_nothing(
     assert (Event.objects.count(), Item.objects.count(), ToolRun.objects.count()) == counted
 
 
-@pytest.mark.parametrize(("decide", "other"), [(decisions.approve, decisions.deny), (decisions.deny, decisions.approve)])
+@pytest.mark.parametrize(
+    ("decide", "other"), [(decisions.approve, decisions.deny), (decisions.deny, decisions.approve)]
+)
 def test_the_same_persons_second_press_shows_the_decision_and_the_other_button_does_not_undo_it(
     world: World, decide: Decide, other: Decide
 ) -> None:

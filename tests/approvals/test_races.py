@@ -3,6 +3,7 @@
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 from django.db import connections
@@ -29,7 +30,7 @@ def shared_world(transactional_db: None) -> World:
 
 
 def at_once(*tasks: object) -> list[object]:
-    """Run every task in a thread and a connection of its own, all let go at the same moment; results or errors in order."""
+    """Run every task in a thread and a connection of its own, all let go at once; results or errors in order."""
     gate = threading.Barrier(len(tasks))
 
     def run(task: object) -> object:
@@ -99,6 +100,6 @@ def test_two_sweeps_at_once_expire_a_request_once(shared_world: World) -> None:
 def test_the_fourth_request_of_a_race_is_refused(shared_world: World) -> None:
     world = shared_world
     tools = ["refundOrder", "cancelSubscription", "extendTrial", "closeAccount"]
-    at_once(*((lambda name: lambda: request(world, tool=name, input_text="{}"))(name) for name in tools * 3))
+    at_once(*(partial(request, world, tool=name, input_text="{}") for name in tools * 3))
     assert ToolApproval.objects.count() == 3
     assert ToolApproval.objects.values("tool_name").distinct().count() == 3

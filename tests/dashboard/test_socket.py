@@ -2,17 +2,13 @@
 
 import base64
 import json
-import os
 import signal
 import socket
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from django.contrib.sessions.models import Session
-from django.db import connection, transaction
+from django.db import transaction
 from django.test import Client
 
 from conversations import threads
@@ -21,11 +17,10 @@ from median_site.lib import hub as hubs
 from median_site.lib.db import in_thread
 from team.models import Teammate
 from tests.page_socket import Closed, PageSocket, signed_in
+from tests.web_process import WebProcess, serving
 from tests.world import World
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 async def open_socket(teammate: Teammate) -> tuple[PageSocket, Client]:
@@ -259,33 +254,17 @@ class Line:
         self._socket.close()
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """The web process over the tests' database, on a port of its own."""
-    database = connection.settings_dict
-    url = f"postgresql://{database['USER']}:{database['PASSWORD']}@/{database['NAME']}"
-    query = f"?host={database['HOST']}" + (f"&port={database['PORT']}" if database["PORT"] else "")
-    with socket.create_server(("127.0.0.1", 0)) as door, (tmp_path / "web.log").open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "median_site.serve", "--fd", str(door.fileno())],
-            cwd=ROOT,
-            env={**os.environ, "MEDIAN_DATABASE_URL": url + query},
-            pass_fds=[door.fileno()],
-            stdout=log,
-            stderr=log,
-        )
-        yield process, door.getsockname()[1]
-        process.kill()
-        process.wait()
-
-
-def test_over_a_real_server(world: World, server: tuple[subprocess.Popen[bytes], int]) -> None:
-    process, port = server
+def test_over_a_real_server(world: World, tmp_path: Path) -> None:
     _, cookie = signed_in(world.kim)
-    foreign = Line(port, cookie=cookie, origin="https://evil.example")
+    with serving(tmp_path / "web.log") as web:
+        _watch_until_stopped(world, cookie, web)
+
+
+def _watch_until_stopped(world: World, cookie: str, web: WebProcess) -> None:
+    foreign = Line(web.port, cookie=cookie, origin="https://evil.example")
     assert foreign.status == 403
     foreign.close()
-    page = Line(port, cookie=cookie, origin="http://testserver")
+    page = Line(web.port, cookie=cookie, origin="http://testserver")
     assert page.status == 101
     page.say({"watch": "thread", "id": world.conversation.id, "since": 0})
 
@@ -293,8 +272,8 @@ def test_over_a_real_server(world: World, server: tuple[subprocess.Popen[bytes],
 
     opcode, text = page.hear()
     assert (opcode, json.loads(text)["version"]) == (1, item.number)
-    process.send_signal(signal.SIGTERM)
+    web.process.send_signal(signal.SIGTERM)
     opcode, payload = page.hear()
     assert (opcode, int.from_bytes(payload[:2])) == (8, 1012)
     page.close()
-    assert process.wait(20) == 0
+    assert web.process.wait(20) == 0

@@ -1,4 +1,4 @@
-"""The agent process is killed with -9 on either side of a call, and in the middle of a turn: nothing leaves twice, nothing is lost."""
+"""The agent process is killed with -9 on either side of a call and within a turn: nothing leaves twice or is lost."""
 
 import signal
 import subprocess

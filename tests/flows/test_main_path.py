@@ -1,4 +1,4 @@
-"""The main job, end to end over HTTP: the agent asks to refund, a teammate decides, the call leaves once, the customer knows."""
+"""The main job, end to end over HTTP: the agent asks, a teammate decides, the call leaves once, the customer knows."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,8 @@ from agent.models.demo import DemoModel
 from approvals.models import State, ToolApproval
 from conversations.models import Conversation, Item, ItemKind
 from team.models import Teammate
-from tests import agent_process, world as worlds
+from tests import agent_process
+from tests import world as worlds
 from tests.endpoint import Endpoint
 from tests.flows.conftest import Chat
 from tests.waiting import until

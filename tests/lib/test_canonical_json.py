@@ -128,7 +128,7 @@ def test_long_numbers_keep_every_digit_and_equal_numbers_are_equal(number: objec
         b"bytes",
         object(),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_what_has_no_canonical_form_is_refused_wherever_it_stands(value: object) -> None:
     for place in (value, [value], {"a": {"b": [value]}}):

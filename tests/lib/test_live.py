@@ -114,6 +114,7 @@ async def test_two_hundred_sockets_take_one_render(hub: Hub, world: World, rende
     version = await version_of(world.conversation)
     for socket in sockets:
         hub.watch(socket, "thread", id=world.conversation.id, since=version)
+    await settled(hub, world)
 
     item = await note(world)
 

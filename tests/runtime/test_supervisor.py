@@ -46,8 +46,10 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
             yield made
 
 
-def python(tmp_path: Path, code: str, *, name: str = "child", beat: Path | None = None, grace: float = 10) -> Service:
-    return Service(name, [sys.executable, "-c", code], os.environ, tmp_path, beat=beat, grace=grace)
+def python(
+    folder: Path, code: str, *, name: str = "child", beat: Path | None = None, grace: float = 10, leaves: int = 0
+) -> Service:
+    return Service(name, [sys.executable, "-c", code], os.environ, folder, beat=beat, grace=grace, leaves=leaves)
 
 
 def test_one_that_stops_beating_is_started_again(
@@ -79,16 +81,16 @@ def test_one_that_never_comes_up_is_a_failure(watched: Watched, tmp_path: Path) 
         watched.supervisor.wait_until(lambda: False, what="child", seconds=20)
 
 
-def test_ends_the_last_first_and_kills_what_ignores_it(watched: Watched, tmp_path: Path) -> None:
+def test_ends_them_in_order_and_kills_what_ignores_it(watched: Watched, tmp_path: Path) -> None:
     ending = "signal.signal(signal.SIGTERM, lambda *_: (open('ended', 'a').write(name), exit()))"
-    for name in ("first ", "second "):
+    for name, leaves in (("first ", 0), ("second ", 0), ("late ", 1)):
         code = f"import signal, time; name = {name!r}; {ending}; open(name, 'w'); time.sleep(600)"
-        watched.supervisor.start(python(tmp_path, code, name=name.strip()))
+        watched.supervisor.start(python(tmp_path, code, name=name.strip(), leaves=leaves))
     deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); open('deaf', 'w'); time.sleep(600)"
     process = watched.supervisor.start(python(tmp_path, deaf, name="deaf", grace=0.3))
-    until(lambda: all((tmp_path / name).exists() for name in ("first ", "second ", "deaf")))
+    until(lambda: all((tmp_path / name).exists() for name in ("first ", "second ", "late ", "deaf")))
     watched.supervisor.end()
-    assert (tmp_path / "ended").read_text() == "second first "
+    assert (tmp_path / "ended").read_text() == "second first late "
     assert process.returncode == -signal.SIGKILL
     assert watched.said == "deaf did not stop within 0 s and was killed.\n"
     assert processes.strays(tmp_path) == []

@@ -365,7 +365,11 @@ async def test_other_encodings_are_refused(encoding: str) -> None:
     assert (got.kind, got.sent) == ("bad_encoding", True)
 
 
-@pytest.mark.parametrize("body", [b"not packed at all", gzip.compress(b"x" * 1000)[:-9], gzip.compress(b"x") + b"more"])
+@pytest.mark.parametrize(
+    "body",
+    [b"not packed at all", gzip.compress(b"x" * 1000)[:-9], gzip.compress(b"x") + b"more"],
+    ids=["not packed", "cut", "more behind it"],
+)
 async def test_a_body_that_is_not_packed_as_it_says(body: bytes) -> None:
     assert (await failed(answer(body, "Content-Encoding: gzip"))).kind == "bad_encoding"
 

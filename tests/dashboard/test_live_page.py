@@ -1,0 +1,136 @@
+"""live.js in a real browser: what is pushed lands in its place, and takes nothing away from who is working there."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.db import connections
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from conversations import threads
+from tests.page_socket import signed_in
+from tests.web_process import WebProcess, serving
+from tests.world import World
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+CHROMIUM = next((path for path in ("/usr/bin/chromium", "/usr/bin/chromium-browser") if Path(path).exists()), None)
+
+if CHROMIUM is None and os.environ.get("CI") != "true":
+    pytest.skip("chromium is not installed", allow_module_level=True)
+
+
+@pytest.fixture(scope="module")
+def web(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebProcess]:
+    with serving(tmp_path_factory.mktemp("web") / "web.log") as web:
+        yield web
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright, pytest.MonkeyPatch.context() as patch:
+        # Playwright runs an event loop in this thread; the ORM is used here all the same.
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+        yield playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+
+
+@pytest.fixture
+def complaints() -> list[str]:
+    """What the browser's console and scripts complain about."""
+    return []
+
+
+@pytest.fixture
+def page(browser: Browser, world: World, web: WebProcess, complaints: list[str]) -> Iterator[Page]:
+    """Kim's browser, on the world's thread."""
+    threads.note(world.conversation.id, by=world.sam.actor, body="First")
+    _, cookie = signed_in(world.kim)
+    name, value = cookie.split("=", 1)
+    address = f"http://127.0.0.1:{web.port}"
+    with browser.new_context(base_url=address, viewport={"width": 1280, "height": 700}) as context:
+        context.add_cookies([{"name": name, "value": value, "url": address}])
+        page = context.new_page()
+        page.on("console", lambda message: message.type == "error" and complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(f"/inbox/{world.conversation.id}/")
+        yield page
+    # With an event loop in this thread, Django's own closing at the end looks elsewhere.
+    connections.close_all()
+
+
+def test_a_push_lands_in_its_place_and_leaves_the_writer_alone(world: World, page: Page, complaints: list[str]) -> None:
+    composer = page.locator("textarea").first
+    composer.fill("Half a sentence")
+    composer.evaluate("(element) => element.setSelectionRange(5, 9)")
+
+    threads.customer_wrote(world.conversation.id, body="Is anybody there?", client_id="1")
+    threads.note(world.conversation.id, by=world.sam.actor, body="Second <b>note</b>")
+
+    items = page.locator("[data-items]:not([data-watch-queue]) > [data-number]")
+    expect(items).to_have_count(3)
+    expect(items.nth(1)).to_contain_text("Is anybody there?")
+    expect(items.nth(2)).to_contain_text("Second <b>note</b>")
+    expect(page.locator(f"#row-{world.conversation.id}")).to_contain_text("Is anybody there?")
+    expect(composer).to_have_value("Half a sentence")
+    expect(composer).to_be_focused()
+    assert composer.evaluate("(element) => [element.selectionStart, element.selectionEnd]") == [5, 9]
+    assert complaints == []
+
+
+def test_a_reader_further_up_is_not_moved(world: World, page: Page, complaints: list[str]) -> None:
+    for number in range(30):
+        threads.note(world.conversation.id, by=world.sam.actor, body=f"Note {number}")
+    items = page.locator("[data-items]:not([data-watch-queue]) > [data-number]")
+    expect(items).to_have_count(31)
+    stream = page.locator(".stream")
+    assert stream.evaluate("(element) => element.scrollTop") == 0
+    stream.evaluate("(element) => { element.scrollTop = -600 }")
+    seen = items.nth(12)
+    before = seen.bounding_box()
+    expect(page.locator("#new-below")).to_be_hidden()
+
+    threads.note(world.conversation.id, by=world.sam.actor, body="The newest")
+
+    expect(items).to_have_count(32)
+    expect(page.locator("#new-below")).to_be_visible()
+    after = seen.bounding_box()
+    assert before is not None
+    assert after is not None
+    assert after["y"] == pytest.approx(before["y"], abs=1)
+    page.locator("#new-below").click()
+    expect(page.locator("#new-below")).to_be_hidden()
+    expect(items.nth(31)).to_be_in_viewport()
+    assert complaints == []
+
+
+@pytest.mark.parametrize("missed", [1, 101])
+def test_what_was_missed_while_the_server_was_away_comes_by_itself(
+    world: World, page: Page, web: WebProcess, missed: int
+) -> None:
+    page.locator("textarea").first.fill("Half a sentence")
+    web.kill()
+    expect(page.locator("#offline")).to_be_visible()
+    for number in range(missed):
+        threads.note(world.conversation.id, by=world.sam.actor, body=f"While away {number}")
+
+    web.start()
+
+    newest = page.locator(".stream").get_by_text(f"While away {missed - 1}", exact=True)
+    expect(newest).to_be_visible(timeout=20_000)
+    expect(page.locator("#offline")).to_be_hidden()
+    expect(page.locator("textarea").first).to_have_value("Half a sentence")
+    shown = page.locator("[data-items]:not([data-watch-queue]) > [data-number]")
+    ids = shown.evaluate_all("(elements) => elements.map((element) => element.id)")
+    assert len(ids) == len(set(ids))
+
+
+def test_a_removed_teammate_is_sent_to_sign_in_and_not_in_circles(world: World, page: Page) -> None:
+    with page.expect_navigation():
+        page.context.clear_cookies()
+        world.kim.user.set_password("another horse battery")
+        world.kim.user.save(update_fields=["password"])
+        threads.live.changed("teammate", workspace_id=world.fernhill.id, id=world.kim.id)
+    expect(page).to_have_url(re.compile(r"/accounts/login/\?next=/inbox/"))
