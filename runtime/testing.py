@@ -68,6 +68,7 @@ def settings_for_tests(database_url: str) -> dict[str, str]:
         "MEDIAN_SECRET_KEY": "a key for tests, known to everyone",
         "MEDIAN_URL": "http://testserver",
         "MEDIAN_ALLOWED_HOSTS": "testserver,localhost,127.0.0.1",
+        "MEDIAN_LOG_LEVEL": "WARNING",
         "MEDIAN_ALLOWED_NETWORKS": "127.0.0.0/8,::1/128",  # the endpoints of the tests are on this machine
     }
 

@@ -1,19 +1,37 @@
 """What every test may use: the world, signed-in browsers, and settings that keep the tests quick."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
+import hypothesis
 import pytest
+from django.db import connection
 from django.test import Client
+from pytest_django.plugin import DjangoDbBlocker
 
 from team.models import Teammate
 from tests import world as worlds
 from tests.world import World
+
+# Tests are never timed: this machine may be busy with something else.
+hypothesis.settings.register_profile("median", deadline=None)
+hypothesis.settings.load_profile("median")
 
 
 @pytest.fixture(autouse=True)
 def quick(settings: pytest.FixtureRequest) -> None:
     """A fast password hash."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """The test database. Processes that tests killed may still hold a connection to it, which would keep it from going."""
+    yield
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        cursor.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity"
+            " where datname = current_database() and pid <> pg_backend_pid()"
+        )
 
 
 @pytest.fixture

@@ -92,7 +92,7 @@ class Checkout:
         """Ends whatever a test left running."""
         for pid in self.running():
             os.kill(pid, signal.SIGKILL)
-        until(lambda: not self.running())
+        until(lambda: not self.running(), every_s=0.1)
 
     def having(self, parts: Iterable[str]) -> set[int]:
         """The processes whose command line contains one of these."""

@@ -100,22 +100,22 @@ def test_a_pid_file_that_names_a_stranger_is_no_obstacle(used: Checkout) -> None
 
 def test_the_children_of_a_killed_supervisor_end_by_themselves(used: Checkout) -> None:
     run = used.demo(MEDIAN_DATABASE_URL=OTHER_DATABASE)
-    until(lambda: used.having(["time.sleep(600)"]))
+    until(lambda: used.having(["time.sleep(600)"]), every_s=0.1)
     escaped = used.having(["time.sleep(600)"])
     run.stop(signal.SIGKILL)
-    until(lambda: set(used.running()) == escaped)
+    until(lambda: set(used.running()) == escaped, every_s=0.1)
 
 
 def test_a_killed_child_is_started_again_and_the_reader_is_told(used: Checkout) -> None:
     parts = {"agent": "manage.py agent", "postgresql": "bin/postgres -D"}
     run = used.demo()
-    until(lambda: len(used.having(parts.values())) == len(parts))
+    until(lambda: len(used.having(parts.values())) == len(parts), every_s=0.1)
     killed = used.having(parts.values())
     for pid in killed:
         os.kill(pid, signal.SIGKILL)
     for name in parts:
         run.wait_for(f"{name} ended by SIGKILL; starting it again in 0.5 s.")
-    until(lambda: len(used.having(parts.values()) - killed) == len(parts))
+    until(lambda: len(used.having(parts.values()) - killed) == len(parts), every_s=0.1)
     assert run.stop() == 0
     assert used.running() == {}
 
