@@ -90,28 +90,32 @@ class Demo:
         return 0
 
     def _serve(self, supervisor: Supervisor, *, door: socket, lock: Lock, wanted_port: int) -> None:
-        """Runs everything until `Stopped`. The database starts first, so it stops last; the dashboard the reverse."""
+        """Starts everything, says what a newcomer needs to know, and keeps it alive until `Stopped`."""
         stack = Stack(
             project=self._project,
             home=self._home,
             port=network.port_of(door),
             shop_port=network.free_port(SHOP_PORT),
-            database_url=os.environ.get("MEDIAN_DATABASE_URL")
-            or postgres.boot(supervisor, venv=self._project.venv).url,
+            database_url=os.environ.get("MEDIAN_DATABASE_URL") or self._boot(supervisor),
             secret=self._project.secret(),
         )
         if stack.port != wanted_port:
             self._console.say(f"Port {wanted_port} is taken; using {stack.port}.")
         lock.note(f"{stack.url} (process {os.getpid()})")
         facts = self._prepare(stack)
-        with self._console.step("Starting the shop, the jobs, the agent and the dashboard") as step:
-            for service in (stack.shop(facts), stack.jobs(), stack.agent(), stack.web(door.fileno())):
-                supervisor.start(service)
+        with self._console.step("Starting the dashboard and the shop") as step:
+            supervisor.start(stack.web(door.fileno()))
+            supervisor.start(stack.shop(facts))
             for name, port, path in (("web", stack.port, "/healthz"), ("shop", stack.shop_port, "/")):
                 answers = partial(network.answers, port, path)
                 supervisor.wait_until(answers, what=name, seconds=READY_WITHIN, step=step)
+        supervisor.start(stack.agent())  # it finds what was asked before it came: nobody needs to wait for it
+        supervisor.start(stack.jobs())
         self._console.say(welcome(stack, facts=facts, seconds=time.monotonic() - self._started))
         supervisor.watch()
+
+    def _boot(self, supervisor: Supervisor) -> str:
+        return postgres.boot(supervisor, venv=self._project.venv).url
 
     def _prepare(self, stack: Stack) -> Facts:
         """Migrates, seeds what is missing, and learns how to sign in. The answer holds secrets: it is not logged."""

