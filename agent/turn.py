@@ -49,7 +49,7 @@ async def run(turn: Turn, model: Model) -> None:
             await in_thread(turns.fail, turn, reason=error.message, apology=PERSON_WILL_ANSWER)
             return
         if not answer.tool_calls:
-            await in_thread(_reply, turn, answer, start.outcomes)
+            await in_thread(_reply, turn, answer, start.outcomes, model=model.name if model.is_demo else "")
             return
         step = await in_thread(steps.write, turn, number=number, answer=answer, tools=tools)
         if step is None:
@@ -117,13 +117,13 @@ def _so_far(turn: Turn) -> list[Message]:
     return list(context.step_messages(_steps(turn), runs))
 
 
-def _reply(turn: Turn, answer: Answer, outcomes: list[str]) -> None:
+def _reply(turn: Turn, answer: Answer, outcomes: list[str], *, model: str) -> None:
     """Say it to the customer, unless a teammate has the thread by now; and know which outcomes have been told."""
     with transaction.atomic():
         conversation = threads.lock(turn.conversation_id)
         if not turns.may_go_on(turn, conversation):
             return
         if not conversation.items.filter(kind=ItemKind.AGENT, ref=turn.id).exists():
-            threads.agent_replied(conversation, body=answer.text, by=threads.agent_actor(conversation), ref=turn.id)
+            threads.agent_replied(conversation, body=answer.text, ref=turn.id, model=model)
         ToolApproval.objects.filter(id__in=outcomes).update(told_in_turn=turn.id)
         turns.end(turn, TurnState.DONE)

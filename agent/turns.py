@@ -97,7 +97,7 @@ def fail(turn: Turn, *, reason: str, apology: str) -> None:
         if not may_go_on(turn, conversation):
             return
         agent = threads.agent_actor(conversation)
-        threads.agent_replied(conversation, body=apology, by=agent, ref=turn.id)
+        threads.agent_replied(conversation, body=apology, ref=turn.id)
         events.record(
             Kind.TURN_FAILED, by=agent, conversation_id=conversation.id, subject_id=turn.id, data={"reason": reason}
         )

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from median_site.lib import ids
+from median_site.lib import clock, ids
 from median_site.lib.actors import Actor, ActorKind
 
 
@@ -18,7 +18,7 @@ class Customer(models.Model):
     name = models.CharField(max_length=150, blank=True)
     email = models.CharField(max_length=254, blank=True)
     page = models.JSONField(default=dict)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:
         constraints = [
@@ -93,7 +93,7 @@ class Conversation(models.Model):
     # Session token claims of the newest token seen, for entitlements.
     claims = models.JSONField(default=dict)
     claims_expire_at = models.DateTimeField(null=True, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:
         indexes = [
@@ -147,6 +147,8 @@ class Item(models.Model):
     # Who wrote it, as they were called then.
     author_id = models.CharField(max_length=32, blank=True)
     author_name = models.CharField(max_length=150, blank=True)
+    # The demo model's name, on every reply that it writes.
+    model = models.CharField(max_length=40, blank=True)
     # For a line the event's kind, for a card its call's id; for a customer's message the sender's own id of it.
     ref = models.CharField(max_length=64, blank=True)
     created_at = models.DateTimeField()

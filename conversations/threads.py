@@ -54,6 +54,7 @@ def add(
     body: str = "",
     by: Actor | None = None,
     ref: str = "",
+    model: str = "",
     unread: bool = False,
 ) -> Item:
     """Put one item at the end of a locked conversation's thread. `unread` makes it unread for every teammate."""
@@ -72,6 +73,7 @@ def add(
         author_id=by.id if by else "",
         author_name=by.name if by else "",
         ref=ref,
+        model=model,
         created_at=at,
     )
 
@@ -136,9 +138,13 @@ def customer_wrote(conversation_id: str, *, body: str, client_id: str) -> Item:
     return item
 
 
-def agent_replied(conversation: Conversation, *, body: str, by: Actor, ref: str) -> Item:
-    """The agent's answer, in a locked conversation. `ref` names the turn: one turn answers once."""
-    item = add(conversation, kind=ItemKind.AGENT, body=body, by=by, ref=ref)
+def agent_replied(conversation: Conversation, *, body: str, ref: str, model: str = "") -> Item:
+    """The agent's answer, in a locked conversation. `ref` names the turn: one turn answers once.
+
+    `model` is the demo model's name, which stands on what it wrote.
+    """
+    by = agent_actor(conversation)
+    item = add(conversation, kind=ItemKind.AGENT, body=body, by=by, ref=ref, model=model)
     events.record(Kind.AGENT_REPLIED, by=by, conversation_id=conversation.id, subject_id=ref)
     return item
 

@@ -87,7 +87,11 @@ if env.flag("MEDIAN_DATABASE_POOL", default=False):
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": MEDIAN_REDIS_URL}
     if MEDIAN_REDIS_URL
-    else {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "median_cache"}
+    else {
+        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+        "LOCATION": "median_cache",
+        "OPTIONS": {"MAX_ENTRIES": 100_000},
+    }
 }
 
 CHANNEL_LAYERS = {

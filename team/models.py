@@ -7,7 +7,7 @@ from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.db import models
 from django.db.models.functions import Lower
 
-from median_site.lib import ids
+from median_site.lib import clock, ids
 from median_site.lib.actors import Actor, ActorKind
 
 
@@ -30,7 +30,7 @@ class User(AbstractBaseUser):
     name = models.CharField(max_length=150, blank=True)
     is_active = models.BooleanField(default=True)
     theme = models.CharField(max_length=5, blank=True, choices=[("light", "Light"), ("dark", "Dark")])
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
 
     USERNAME_FIELD = "email"
     EMAIL_FIELD = "email"
@@ -54,7 +54,7 @@ class Workspace(models.Model):
     instructions = models.TextField(blank=True)
     # Origins that may frame the widget, one a line; empty: the widget opens only as a page of its own.
     widget_origins = models.TextField(blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
 
     def __str__(self) -> str:
         return self.name
@@ -80,7 +80,7 @@ class Teammate(models.Model):
     name = models.CharField(max_length=150, blank=True)
     role = models.CharField(max_length=6, choices=Role, default=Role.MEMBER)
     removed_at = models.DateTimeField(null=True, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["workspace", "user"], name="teammate_unique")]
@@ -111,7 +111,7 @@ class SigningKey(models.Model):
     kid = models.CharField(max_length=64)
     sealed_private_key = models.TextField()
     public_jwk = models.JSONField()
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
     # Unpublished from this moment on; set when a newer key takes over.
     retires_at = models.DateTimeField(null=True, blank=True)
 
@@ -134,7 +134,7 @@ class ApiKey(models.Model):
     scopes = models.JSONField(default=list)
     last_used_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:
         indexes = [models.Index(fields=["workspace", "-created_at"], name="api_key_newest")]

@@ -4,7 +4,7 @@ from typing import Self
 
 from django.db import models
 
-from median_site.lib import ids
+from median_site.lib import clock, ids
 from median_site.lib.actors import Actor, ActorKind
 
 
@@ -27,7 +27,7 @@ class Endpoint(models.Model):
     # Tools of the last manifest that could not be taken: [{"name", "path", "reason"}].
     refused = models.JSONField(default=list)
     removed_at = models.DateTimeField(null=True, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:
         constraints = [
@@ -90,7 +90,7 @@ class Tool(models.Model):
     content_hash = models.CharField(max_length=64)
     switched_on = models.BooleanField(default=True)
     present = models.BooleanField(default=True)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
 
     objects = ToolQuerySet.as_manager()
 

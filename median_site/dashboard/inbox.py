@@ -1,6 +1,6 @@
 """The inbox: the queue, a thread, and what a teammate does to it. Each press is one function of the domain."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
@@ -94,7 +94,7 @@ archive = press(lambda thread_id, by: threads.end(thread_id, by=by, to=Status.AR
 reopen = press(lambda thread_id, by: threads.reopen(thread_id, by=by))
 
 
-def _queue(request: TeammateRequest, *, current: Conversation | None = None) -> Mapping[str, object]:
+def _queue(request: TeammateRequest, *, current: Conversation | None = None) -> dict[str, object]:
     """What the queue shows. Its time is taken before its rows are read: a page never claims what it has not."""
     read_at = times.millis(clock.now())
     by = Filter.of(request.GET)

@@ -97,4 +97,4 @@ def _requests(conversation: Conversation, refs: Sequence[str]) -> list[tuple[Too
     rows = ToolApproval.objects.filter(workspace_id=conversation.workspace_id, conversation=conversation)
     rows = rows.select_related("tool").filter(Q(id__in=refs) | Q(state__in=[*DECIDABLE, State.DENIED]))
     placed = rows.annotate(number=Coalesce(Subquery(places.values("number")[:1]), 0)).order_by("requested_at", "id")
-    return [(row, row.number) for row in placed]
+    return [(row, row.number) for row in placed]  # type: ignore[attr-defined]  # annotated

@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 
 from agent import context, steps, turns
 from agent.models.base import Answer, ToolCall
+from agent.models.demo import DemoModel
 from agent.rows import Turn, TurnState
 from approvals import decisions
 from approvals.models import DECIDABLE, ExpiredBecause, ToolApproval
@@ -125,7 +126,7 @@ class Stage:
     def _say(self, turn: Turn, text: str) -> None:
         told = context.build(turn).outcomes
         conversation = threads.lock(self._id)
-        threads.agent_replied(conversation, body=text, by=threads.agent_actor(conversation), ref=turn.id)
+        threads.agent_replied(conversation, body=text, ref=turn.id, model=DemoModel.name)
         ToolApproval.objects.filter(id__in=told).update(told_in_turn=turn.id)
         turns.end(turn, TurnState.DONE)
 

@@ -79,7 +79,7 @@ def asked(world: World, tool: str = "refundOrder") -> ToolApproval:
             turn_id="turn-1",
             by=agent(world),
         )
-        threads.agent_replied(conversation, body="I have asked the team.", by=agent(world), ref="turn-1")
+        threads.agent_replied(conversation, body="I have asked the team.", ref="turn-1")
     return approval
 
 
@@ -319,7 +319,7 @@ def test_the_agent_seems_to_write_until_it_has_answered(world: World, ana: Page,
     ana.send()
     assert "Median AI is writing" in ana.part("w-state")
     with transaction.atomic():
-        threads.agent_replied(threads.lock(world.conversation.id), body="On its way.", by=agent(world), ref="turn-1")
+        threads.agent_replied(threads.lock(world.conversation.id), body="On its way.", ref="turn-1")
     assert "w-typing" not in ana.part("w-state")
     ana.send(client_id="second-message")
     threads.take_over(world.conversation.id, by=world.sam.actor)
