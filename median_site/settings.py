@@ -96,11 +96,10 @@ CACHES = {
 
 CHANNEL_LAYERS = {
     "default": {
-        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
-        "CONFIG": {"hosts": [{"address": MEDIAN_REDIS_URL, "socket_timeout": None}]},
+        "BACKEND": "median_site.lib.layer.RedisChannelLayer"
+        if MEDIAN_REDIS_URL
+        else "median_site.lib.layer.PostgresChannelLayer"
     }
-    if MEDIAN_REDIS_URL
-    else {"BACKEND": "median_site.lib.layer.PostgresChannelLayer"}
 }
 
 AUTH_USER_MODEL = "team.User"

@@ -25,7 +25,7 @@ def quick(settings: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """The test database. Processes that tests killed may still hold a connection to it, which would keep it from going."""
+    """The test database. Processes that tests killed may still hold connections, which would keep it from going."""
     yield
     with django_db_blocker.unblock(), connection.cursor() as cursor:
         cursor.execute(

@@ -2,10 +2,11 @@
 
 import django.db.models.deletion
 import django.db.models.functions.text
-import median_site.lib.clock
-import median_site.lib.ids
 from django.conf import settings
 from django.db import migrations, models
+
+import median_site.lib.clock
+import median_site.lib.ids
 
 
 class Migration(migrations.Migration):
