@@ -84,15 +84,18 @@ if env.flag("MEDIAN_DATABASE_POOL", default=False):
     # For processes with many threads (web, agent). The job cluster forks and must not share sockets.
     DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {"min_size": 2, "max_size": 10, "timeout": 10}
 
-CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": MEDIAN_REDIS_URL}
-    if MEDIAN_REDIS_URL
-    else {
-        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
-        "LOCATION": "median_cache",
-        "OPTIONS": {"MAX_ENTRIES": 100_000},
+if MEDIAN_REDIS_URL:
+    CACHES: dict[str, dict[str, object]] = {
+        "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": MEDIAN_REDIS_URL}
     }
-}
+else:
+    CACHES = {
+        "default": {
+            "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+            "LOCATION": "median_cache",
+            "OPTIONS": {"MAX_ENTRIES": 100_000},  # sign-in limits live here, and culling would forget them
+        }
+    }
 
 CHANNEL_LAYERS = {
     "default": {
