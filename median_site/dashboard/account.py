@@ -18,7 +18,7 @@ def rail(request: HttpRequest) -> Mapping[str, object]:
     teammate = getattr(request, "teammate", None)
     if not isinstance(teammate, Teammate):
         return {}
-    return {"unread_count": SimpleLazyObject(lambda: queue.unread_count(teammate))}
+    return {"unread_ids": SimpleLazyObject(lambda: queue.unread_ids(teammate))}
 
 
 @require_POST

@@ -94,10 +94,10 @@ def page(teammate: Teammate, *, by: Filter, before: str = "") -> Page:
     return Page([(row, row.attention > row.read) for row in shown], older)  # type: ignore[attr-defined]  # annotated
 
 
-def unread_count(teammate: Teammate) -> int:
-    """Open conversations that this teammate has not read; counts no further than 100."""
+def unread_ids(teammate: Teammate) -> list[str]:
+    """Open conversations that this teammate has not read, up to 100 of them: enough to count, and to keep counting."""
     unread = _unread_for(teammate).filter(status=Status.OPEN, attention__gt=F("read"))
-    return unread.values("id")[:COUNTED_UP_TO].count()
+    return list(unread.values_list("id", flat=True)[:COUNTED_UP_TO])
 
 
 def _unread_for(teammate: Teammate) -> QuerySet[Conversation]:

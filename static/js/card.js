@@ -10,7 +10,7 @@
     if (deny) {
       event.preventDefault();
       asked = deny;
-      dialog.querySelector("[data-tool]").textContent = deny.dataset.tool;
+      document.getElementById("deny-title").textContent = `Deny ${deny.dataset.tool}?`;
       form.reset();
       dialog.showModal();
     }
@@ -33,11 +33,10 @@
   });
 
   // Somebody was first, or it is over: the card says so, and shows what became of it.
-  document.body.addEventListener("htmx:responseError", async ({ detail }) => {
-    const path = /^\/approvals\/[^/]+\//.exec(detail.requestConfig.path)?.[0];
-    const id = path && detail.xhr.status === 409 && document.querySelector(`[data-deny^="${path}"]`)?.dataset.card;
+  document.addEventListener("median:fault", async ({ detail: { path: pressed, message } }) => {
+    const [path, approval] = /^\/approvals\/([^/]+)\//.exec(pressed) ?? [];
+    const id = document.querySelector(`[data-approval="${approval}"]`)?.id;
     if (!id) return;
-    const { message } = JSON.parse(detail.xhr.getResponseHeader("HX-Trigger")).toast;
     await htmx.ajax("GET", path, swap(id));
     sayOn(document.getElementById(id), message);
     focusOn(id);

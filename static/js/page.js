@@ -17,9 +17,14 @@
   });
   body.addEventListener("htmx:sendError", () => toast("No connection. Nothing was done; try again."));
   body.addEventListener("htmx:timeout", () => toast("No answer. Check whether it went through before you press again."));
-  body.addEventListener("htmx:responseError", ({ detail }) => {
-    const said = detail.xhr.getResponseHeader("HX-Trigger");
-    if (!said && detail.xhr.status !== 401) toast("Something broke on our side. Nothing of yours was lost.");
+  // Refusals are read off the answer itself: a push may have taken the pressed button away, and htmx's events with it.
+  body.addEventListener("htmx:beforeRequest", ({ detail: { xhr, requestConfig } }) => {
+    xhr.addEventListener("loadend", () => {
+      const said = JSON.parse(xhr.getResponseHeader("HX-Trigger") ?? "{}").toast;
+      if (said) toast(said.message);
+      else if (xhr.status >= 500) toast("Something broke on our side. Nothing of yours was lost.");
+      if (said) document.dispatchEvent(new CustomEvent("median:fault", { detail: { ...said, path: requestConfig.path } }));
+    });
   });
 
   // Toasts: what answers a press and has no place of its own
@@ -30,7 +35,6 @@
     made.querySelector("button").addEventListener("click", () => made.remove());
     document.getElementById("toasts").replaceChildren(made);
   }
-  body.addEventListener("toast", ({ detail }) => toast(detail.message));
 
   // Dialogs, panels, theme
 
@@ -48,6 +52,17 @@
   // Signing out leaves nothing behind on a shared computer.
   document.addEventListener("submit", (event) => {
     if (event.target.matches("[data-sign-out]")) sessionStorage.clear();
+  });
+
+  // The rail counts on from what the page was made with.
+
+  const count = document.querySelector("[data-counted]");
+  const unread = new Set(count?.dataset.counted.split(" ").filter(Boolean));
+  document.addEventListener("median:row", ({ detail: { id, facets } }) => {
+    if (!count) return;
+    if (facets.unread && facets.status === "open") unread.add(id); else unread.delete(id);
+    count.hidden = unread.size === 0;
+    count.firstElementChild.textContent = unread.size < 100 ? unread.size : "99+";
   });
 
   // The connection

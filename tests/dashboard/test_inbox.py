@@ -48,7 +48,8 @@ def test_the_queue_shows_who_wrote_what_when_who_has_it_and_its_mark(world: Worl
     ]:
         assert expected in row
     assert re.search(r"<time [^>]*>\d\d:\d\d</time>", row)
-    assert '<span class="count">1<span class="sr"> unread</span></span>' in page
+    count = f'data-counted="{world.conversation.id}"><span>1</span><span class="sr"> unread</span></span>'
+    assert count in page
 
 
 @pytest.mark.parametrize(
