@@ -62,7 +62,11 @@ TEMPLATES = [
     {
         "BACKEND": "django.template.backends.jinja2.Jinja2",
         "DIRS": [BASE_DIR / "templates"],
-        "OPTIONS": {"environment": ENVIRONMENT, "autoescape": True},
+        "OPTIONS": {
+            "environment": ENVIRONMENT,
+            "autoescape": True,
+            "context_processors": ["median_site.dashboard.account.rail"],
+        },
     },
     {  # For the packages that bring Django templates of their own.
         "BACKEND": "django.template.backends.django.DjangoTemplates",

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from conversations import access, fragments, threads
 from conversations.models import Conversation, Status
-from median_site.dashboard import account, queue, thread
+from median_site.dashboard import queue, thread
 from median_site.dashboard.queue import Filter
 from median_site.lib import clock, times
 from median_site.lib.actors import Actor
@@ -108,7 +108,6 @@ def _queue(request: TeammateRequest, *, current: Conversation | None = None) -> 
         "statuses": Status,
         "read_at": read_at,
         "current_id": current.id if current else "",
-        **account.rail(request),
     }
 
 

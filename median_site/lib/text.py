@@ -84,6 +84,7 @@ def _new_parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "breaks": True}, renderer_cls=_Renderer)
     parser.enable(["table", "strikethrough"])
     parser.disable("image")  # leaves "!" and a link
+    parser.disable("reference")  # would hide a line that the model still reads
     parser.validateLink = _is_safe_link  # type: ignore[method-assign]  # replacing it is markdown-it's documented way
     parser.render("*compiles the rules, which two threads must not do at once*")
     return parser

@@ -109,16 +109,9 @@ def test_a_hidden_character_in_a_target_is_written_out() -> None:
     assert "<small>(https://a.example/%E2%80%AEgpj.exe)</small>" in html
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        "![x](https://evil.example/p.png?d=1)",
-        "![x][r]\n\n[r]: https://evil.example/p.png?d=1",
-    ],
-)
-def test_a_picture_becomes_a_link_and_loads_nothing(raw: str) -> None:
+def test_a_picture_becomes_a_link_and_loads_nothing() -> None:
     target = "https://evil.example/p.png?d=1"
-    assert text.markdown(raw) == f"<p>!{link(target, 'x')} <small>({target})</small></p>\n"
+    assert text.markdown(f"![x]({target})") == f"<p>!{link(target, 'x')} <small>({target})</small></p>\n"
 
 
 @pytest.mark.parametrize(
@@ -154,3 +147,7 @@ def test_past_the_limit_text_is_plain_and_complete() -> None:
 def test_past_the_limit_on_one_line() -> None:
     html = text.markdown("x" * text.MARKDOWN_LIMIT + "<b>")
     assert html == f"<p>{'x' * text.MARKDOWN_LIMIT}</p>\n<p>&lt;b&gt;</p>\n"
+
+
+def test_a_link_definition_is_shown_since_the_model_reads_it() -> None:
+    assert text.markdown("[x]: https://evil.example") == "<p>[x]: https://evil.example</p>\n"
