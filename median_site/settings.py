@@ -110,7 +110,10 @@ CHANNEL_LAYERS = {
 }
 
 AUTH_USER_MODEL = "team.User"
-SILENCED_SYSTEM_CHECKS = ["auth.W004"]  # emails are unique whatever their case, which this check cannot see
+SILENCED_SYSTEM_CHECKS = [
+    "auth.W004",  # emails are unique whatever their case, which this check cannot see
+    "security.W002",  # median_site.lib.headers refuses frames
+]
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.Argon2PasswordHasher",
