@@ -39,6 +39,7 @@ class Kind(StrEnum):
     ENDPOINT_SYNCED = "endpoint.synced"
     SYNC_FAILED = "endpoint.sync_failed"
     TOOL_SWITCHED = "tool.switched"
+    SIGNING_KEY_ROTATED = "signing_key.rotated"
     SESSION_REFUSED = "session.refused"
 
 

@@ -112,6 +112,8 @@ class SigningKey(models.Model):
     sealed_private_key = models.TextField()
     public_jwk = models.JSONField()
     created_at = models.DateTimeField(default=clock.now, editable=False)
+    # It is published before it signs, so that verifiers know it by then.
+    signs_from = models.DateTimeField(default=clock.now)
     # Unpublished from this moment on; set when a newer key takes over.
     retires_at = models.DateTimeField(null=True, blank=True)
 

@@ -4,6 +4,7 @@ The network is touched between two transactions and inside none.
 """
 
 import asyncio
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -12,11 +13,22 @@ from django.conf import settings
 from median_site.lib import canonical_json, clock, strict_json
 from median_site.lib.db import in_thread
 from tools import endpoints, keys, outcomes, runs, schema, signing, wire
-from tools.client import Client, Limit, Outbound
+from tools.client import Answer, Client, Failure, Limit, Outbound
 from tools.models import Endpoint, RunState, Starter, ToolRun
 from tools.outcomes import Outcome
 
 ANSWER_LIMIT: Final = Limit(bytes=100_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A call that was out: what left, what came, what it means. `recorded` is False when the run was over already."""
+
+    outbound: Outbound
+    answer: Answer | Failure
+    outcome: Outcome
+    recorded: bool
+
 
 _clients: dict[asyncio.AbstractEventLoop, Client] = {}
 _out: set[asyncio.Task[bool]] = set()
@@ -51,10 +63,8 @@ async def close() -> None:
         await held.aclose()
 
 
-async def _send(call_id: str) -> bool:
-    outbound = await in_thread(_claim, call_id)
-    if outbound is None:
-        return False
+async def exchange(call_id: str, outbound: Outbound) -> Exchange:
+    """Send a call whose run is running and record what came back. For the one that may send it, and once."""
     try:
         answer = await client().send(outbound, limit=ANSWER_LIMIT)
         outcome = outcomes.from_answer(answer, kind="manifest")
@@ -62,7 +72,12 @@ async def _send(call_id: str) -> bool:
         # Whatever broke, it broke on our side after the call may have left: say so, and never send it again.
         await in_thread(runs.finish, call_id, outcomes.request_failed())
         raise
-    return await in_thread(runs.finish, call_id, outcome)
+    return Exchange(outbound, answer, outcome, await in_thread(runs.finish, call_id, outcome))
+
+
+async def _send(call_id: str) -> bool:
+    outbound = await in_thread(_claim, call_id)
+    return outbound is not None and (await exchange(call_id, outbound)).recorded
 
 
 def _claim(call_id: str) -> Outbound | None:
@@ -75,7 +90,7 @@ def _claim(call_id: str) -> Outbound | None:
     if problem:
         runs.refuse(call_id, problem)
         return None
-    outbound = _signed(run, now=clock.now())
+    outbound = signed(run, now=clock.now())
     return outbound if runs.begin(call_id) else None
 
 
@@ -90,20 +105,16 @@ def _unavailable(run: ToolRun) -> Outcome | None:
     return None
 
 
-def _signed(run: ToolRun, *, now: datetime) -> Outbound:
+def signed(run: ToolRun, *, now: datetime) -> Outbound:
+    """The request of a run whose tool is there, signed to leave now. Send it only with the right to."""
     tool, conversation = run.tool, run.conversation
     assert tool is not None  # noqa: S101  (_unavailable has refused a run without one)
-    customer = conversation.customer if conversation else None
-    visitor = (
-        wire.Visitor(customer.verified, customer.subject, customer.email, customer.name)
-        if customer
-        else wire.Visitor(verified=False)
-    )
+    subject, visitor = _visitor(run)
     body = wire.call_body(
         tool=run.tool_name,
         call_id=run.id,
         input_text=run.input,
-        conversation_id=conversation.id if conversation else run.id,
+        conversation_id=conversation.id if conversation else run.tested_in or run.id,
         risk=tool.risk,
         visitor=visitor,
         approved_by=run.approver_name,
@@ -112,7 +123,7 @@ def _signed(run: ToolRun, *, now: datetime) -> Outbound:
         keys.current(run.workspace_id),
         issuer=run.workspace.issuer,
         audience=run.tool_name,
-        subject=customer.subject if customer else None,
+        subject=subject,
         anonymous=not visitor.verified,
         call_id=run.id,
         now=now,
@@ -120,6 +131,14 @@ def _signed(run: ToolRun, *, now: datetime) -> Outbound:
         approval=_approval_claim(run),
     )
     return Outbound("POST", tool.endpoint.url, headers(tool.endpoint, run.id, assertion, now=now, body=body), body)
+
+
+def _visitor(run: ToolRun) -> tuple[str | None, wire.Visitor]:
+    """The subject of the assertion, and what the endpoint is told of the customer: of a test, what was asked for."""
+    if run.conversation is None:
+        return run.tested_as or None, wire.Visitor(bool(run.tested_as), run.tested_as)
+    customer = run.conversation.customer
+    return customer.subject, wire.Visitor(customer.verified, customer.subject, customer.email, customer.name)
 
 
 def headers(endpoint: Endpoint, call_id: str, assertion: str, *, now: datetime, body: bytes) -> dict[str, str]:

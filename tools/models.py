@@ -24,7 +24,9 @@ class Endpoint(models.Model):
     failed_at = models.DateTimeField(null=True, blank=True)
     failure = models.CharField(max_length=30, blank=True)
     failure_detail = models.CharField(max_length=500, blank=True)
-    # Tools of the last manifest that could not be taken: [{"name", "path", "reason"}].
+    # Set by a job that asks for a sync; the agent process takes it and does the work.
+    sync_due_at = models.DateTimeField(null=True, blank=True)
+    # Tools of the last manifest that could not be taken: [{"name", "path", "reason", "code"}].
     refused = models.JSONField(default=list)
     removed_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(default=clock.now, editable=False)
@@ -35,22 +37,33 @@ class Endpoint(models.Model):
                 fields=["workspace", "url"], name="endpoint_url_unique", condition=models.Q(removed_at=None)
             )
         ]
-        indexes = [models.Index(fields=["workspace", "created_at"], name="endpoint_list")]
+        indexes = [
+            models.Index(fields=["workspace", "created_at"], name="endpoint_list"),
+            # The agent process's: it works for every workspace at once.
+            models.Index(
+                fields=["sync_due_at"], name="endpoint_sync_due", condition=models.Q(sync_due_at__isnull=False)
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.url
 
 
 class EndpointSync(models.Model):
-    """One sync of an endpoint: when, whether it worked, and what it changed."""
+    """One sync of an endpoint: when it began and ended, who wanted it, whether it worked, and what it changed."""
 
     workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
     endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="syncs")
     id = models.BigAutoField(primary_key=True)
     at = models.DateTimeField()
+    # None while it is out; one whose process died stays so.
+    ended_at = models.DateTimeField(null=True, blank=True)
+    by_name = models.CharField(max_length=150, blank=True)
     code = models.CharField(max_length=30, blank=True)
     detail = models.CharField(max_length=500, blank=True)
+    # As tools.differences makes them, and their one line.
     changes = models.JSONField(default=list)
+    summary = models.CharField(max_length=300, blank=True)
 
     class Meta:
         indexes = [models.Index(fields=["workspace", "endpoint", "-id"], name="endpoint_sync_newest")]
@@ -142,6 +155,9 @@ class ToolRun(models.Model):
     # {"kind", "name", "at"} of an approved call.
     approval = models.JSONField(null=True, blank=True)
     turn_id = models.CharField(max_length=32, blank=True)
+    # Of a test, which stands in no thread: the customer and the conversation that the endpoint is told of.
+    tested_as = models.CharField(max_length=255, blank=True)
+    tested_in = models.CharField(max_length=32, blank=True)
     state = models.CharField(max_length=9, choices=RunState, default=RunState.QUEUED)
     queued_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True, blank=True)
