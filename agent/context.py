@@ -1,11 +1,13 @@
 """What the model gets: instructions, tools, and the conversation as it stood when the turn began.
 
-Never in it: notes, teammates' own runs, the reviewer's reasons, a teammate's reason to deny, subjects, secrets.
+Never in it: notes, runs by hand (but for those that never reported back), the reviewer's reasons, a teammate's reason
+to deny, subjects, secrets.
 """
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, cast
 
 from agent import prompts
@@ -15,8 +17,8 @@ from approvals.models import OPEN, State, ToolApproval
 from conversations.models import Conversation, Item, ItemKind
 from median_site.lib import clock, strict_json
 from median_site.lib.strict_json import Json
-from tools import schema
-from tools.models import Tool, ToolRun
+from tools import outcomes, schema
+from tools.models import Starter, Tool, ToolRun
 
 ITEMS: Final = 200
 
@@ -48,14 +50,17 @@ def build(turn: Turn) -> Context:
         if row not in untold:
             told[row.told_in_turn].append(row)
     results = _results(conversation)
+    lost = _lost_by_hand(conversation)
     earlier = _steps(conversation, without=turn.id)
     messages = [Message("system", prompts.system(conversation.workspace, conversation.customer))]
     for item in items:
         if item.kind == ItemKind.AGENT:
             messages += _outcomes(told.get(item.ref, []), results)
+            messages += _lost_until(item.created_at, lost)
             messages += step_messages(earlier.get(item.ref, []), results)
         messages.append(_message(item))
     messages += _outcomes(untold, results)
+    messages += _lost_until(clock.now(), lost)
     seen = items[-1].number if items else 0
     return Context(messages, _tools(conversation), [row.id for row in untold], seen)
 
@@ -109,6 +114,29 @@ def _steps(conversation: Conversation, *, without: str) -> dict[str, list[Step]]
 def _results(conversation: Conversation) -> dict[str, ToolRun]:
     rows = ToolRun.objects.filter(conversation=conversation).exclude(turn_id="")
     return {run.id: run for run in rows}
+
+
+def _lost_by_hand(conversation: Conversation) -> deque[ToolRun]:
+    """Runs by hand that never reported back, oldest first: the only ones that the agent hears of."""
+    rows = ToolRun.objects.filter(
+        workspace_id=conversation.workspace_id, conversation=conversation, code=outcomes.no_result().code,
+        started_by__in=[Starter.TEAMMATE, Starter.API],
+    )  # fmt: skip
+    return deque(rows.order_by("ended_at"))
+
+
+def _lost_until(moment: datetime, lost: deque[ToolRun]) -> Iterator[Message]:
+    """Take those off that ended before this moment, and tell them."""
+    while lost and lost[0].ended_at and lost[0].ended_at <= moment:
+        run = lost.popleft()
+        told: dict[str, Json] = {
+            "tool": run.tool_name,
+            "label": run.tool_label,
+            "input": strict_json.loads(run.input),
+            "status": run.state,
+            "error": run.error,
+        }
+        yield Message("system", "OUTCOME " + strict_json.dumps(told))
 
 
 def _outcomes(approvals: Sequence[ToolApproval], runs: dict[str, ToolRun]) -> list[Message]:

@@ -1,0 +1,84 @@
+"""A tool run by a teammate or through the API: any tool that is switched on, whatever its risk, without sign-off."""
+
+from typing import Final
+
+from django.db import transaction
+
+from conversations import threads
+from conversations.models import Conversation, Status
+from median_site.lib import strict_json
+from median_site.lib.actors import Actor, ActorKind
+from median_site.lib.errors import DomainError
+from median_site.lib.strict_json import Json
+from tools import runs, schema
+from tools.models import RunState, Starter, Tool, ToolRun
+
+IN_FLIGHT_LIMIT: Final = 3
+_STARTERS: Final = {ActorKind.TEAMMATE: Starter.TEAMMATE, ActorKind.API: Starter.API}
+
+
+class Archived(DomainError):
+    code = "archived"
+    message = "Move this conversation out of the archive before running a tool."
+
+
+class Unavailable(DomainError):
+    """Switched off, gone or never there; it is called as the page calls it, or as it was asked for."""
+
+    code = "tool_unavailable"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} is unavailable or disabled. Check its settings in Agent > Tools.")
+
+
+class BadInput(DomainError):
+    """`field` is the first field at fault, as people write it: `items[0].sku`."""
+
+    code = "invalid_input"
+    status = 422
+
+
+class TooManyRunning(DomainError):
+    code = "too_many_running"
+    message = "Three tools are already running in this conversation. Wait for one to finish."
+
+
+def run(conversation_id: str, tool_name: str, input_value: dict[str, Json], *, by: Actor) -> ToolRun:
+    """Queue a run for `by`, a teammate or the API; an agent process sends it at once, and the agent is not told.
+
+    Raises NotFound, and in this order Archived, Unavailable, BadInput, TooManyRunning; nothing is written then.
+    """
+    with transaction.atomic():
+        conversation = threads.lock(conversation_id, by=by)
+        if conversation.status == Status.ARCHIVED:
+            raise Archived
+        tool = _tool(tool_name, by=by)
+        input_text = _input(tool, input_value)
+        if _in_flight(conversation) >= IN_FLIGHT_LIMIT:
+            raise TooManyRunning
+        return runs.queue(
+            conversation, tool_name=tool.name, tool_label=tool.label, tool_id=tool.id, endpoint_id=tool.endpoint_id,
+            risk=tool.risk, input_text=input_text, started_by=_STARTERS[by.kind], by=by,
+        )  # fmt: skip
+
+
+def _tool(name: str, *, by: Actor) -> Tool:
+    tools = Tool.objects.filter(workspace_id=by.workspace_id, name=name)
+    tool = tools.usable().first()
+    if tool is None:
+        raise Unavailable(tools.values_list("label", flat=True).first() or name)
+    return tool
+
+
+def _input(tool: Tool, value: dict[str, Json]) -> str:
+    """The exact JSON text that will leave."""
+    compiled = schema.compile_schema(tool.input_schema)
+    for error in schema.check_input(compiled, value):
+        raise BadInput(error.message, field=error.path)
+    return strict_json.dumps(schema.normalize(compiled, value))
+
+
+def _in_flight(conversation: Conversation) -> int:
+    """Runs by hand that are not over; those of the agent do not count."""
+    out = ToolRun.objects.filter(workspace_id=conversation.workspace_id, conversation=conversation)
+    return out.filter(started_by__in=_STARTERS.values(), state__in=[RunState.QUEUED, RunState.RUNNING]).count()
