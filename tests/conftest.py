@@ -10,7 +10,9 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from team.models import Teammate
 from tests import world as worlds
+from tests.endpoint import Endpoint, shop_endpoint
 from tests.world import World
+from tools.models import EndpointSync
 
 # Tests are never timed: this machine may be busy with something else.
 hypothesis.settings.register_profile("median", deadline=None)
@@ -37,6 +39,21 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
 @pytest.fixture
 def world(db: None) -> World:
     return worlds.build()
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    with shop_endpoint(worlds.SECRET) as served:
+        yield served
+
+
+@pytest.fixture
+def live_world(transactional_db: None, endpoint: Endpoint) -> World:
+    """The world with the shop's tools behind it; Ana has no conversation yet."""
+    world = worlds.build(endpoint_url=endpoint.url)
+    world.conversation.delete()
+    EndpointSync.objects.all().delete()  # so that the first reply has to wait for a sync
+    return world
 
 
 @pytest.fixture

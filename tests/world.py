@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from conversations import threads
 from conversations.models import Conversation, Customer
-from median_site.lib import secrets
+from median_site.lib import clock, secrets
 from team.models import Role, Teammate, User, Workspace
-from tools import keys, manifest, signing, sync
+from tools import keys, manifest, session_tokens, signing, sync
 from tools.models import Endpoint, Tool
 
 SECRET = signing.new_secret()
@@ -74,6 +74,14 @@ def build(*, endpoint_url: str = "http://127.0.0.1:9/tools") -> World:
         elsewhere=elsewhere,
         mallory=teammate(elsewhere, "Mallory Fox", "mallory@elsewhere.example", Role.OWNER),
     )
+
+
+def session_token(customer: Customer) -> str:
+    """What the company's server would hand to this customer's page."""
+    return session_tokens.mint(
+        keys.current(customer.workspace_id), issuer=customer.workspace.issuer, subject=customer.subject,
+        anonymous=False, claims={}, email=customer.email, name=customer.name, now=clock.now(),
+    )  # fmt: skip
 
 
 def teammate(workspace: Workspace, name: str, email: str, role: Role) -> Teammate:

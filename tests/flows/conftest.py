@@ -1,20 +1,15 @@
-"""The whole of Median in one test: database, endpoint, agent process; customers and teammates come over HTTP."""
+"""The whole of Median in one test, over `live_world`; customers and teammates come over HTTP."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
 from django.test import Client
 
-from conversations.models import Channel, Conversation, Customer, Item, ItemKind
-from median_site.lib import clock
+from conversations.models import Channel, Conversation, Item, ItemKind
 from team.models import Workspace
 from tests import world as worlds
-from tests.endpoint import Endpoint, shop_endpoint
 from tests.world import World
-from tools import keys, session_tokens
-from tools.models import EndpointSync
 
 
 @dataclass
@@ -45,27 +40,5 @@ class Chat:
 
 
 @pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
-    with shop_endpoint(worlds.SECRET) as served:
-        yield served
-
-
-@pytest.fixture
-def live_world(transactional_db: None, endpoint: Endpoint) -> World:
-    """The world with the shop's tools behind it; Ana has no conversation yet."""
-    world = worlds.build(endpoint_url=endpoint.url)
-    world.conversation.delete()
-    EndpointSync.objects.all().delete()  # so that the first reply has to wait for a sync
-    return world
-
-
-@pytest.fixture
 def ana(live_world: World) -> Chat:
-    return Chat(live_world.fernhill, _token(live_world.fernhill, live_world.ana))
-
-
-def _token(workspace: Workspace, customer: Customer) -> str:
-    return session_tokens.mint(
-        keys.current(workspace.id), issuer=workspace.issuer, subject=customer.subject, anonymous=False, claims={},
-        email=customer.email, name=customer.name, now=clock.now(),
-    )  # fmt: skip
+    return Chat(live_world.fernhill, worlds.session_token(live_world.ana))
