@@ -93,6 +93,8 @@ class Conversation(models.Model):
     # Session token claims of the newest token seen, for entitlements.
     claims = models.JSONField(default=dict)
     claims_expire_at = models.DateTimeField(null=True, blank=True)
+    # The number of the version of HTTP tools that was the newest when it started, which it keeps; 0: there was none.
+    tool_version = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(default=clock.now, editable=False)
 
     class Meta:

@@ -1,6 +1,6 @@
-"""Endpoints, their tools and syncs, and every execution of a tool."""
+"""Endpoints, tools of both kinds, syncs, versions, and every execution of a tool."""
 
-from typing import Self
+from typing import Literal, Self
 
 from django.db import models
 
@@ -81,16 +81,22 @@ class Risk(models.TextChoices):
 
 class ToolQuerySet(models.QuerySet["Tool"]):
     def usable(self) -> Self:
-        """Switched on, in the last good sync, and its endpoint not removed."""
+        """Switched on, and in the last good sync of an endpoint that is not removed, or in the newest version.
+
+        What one conversation has is tools.offered's: it may keep an older version.
+        """
         return self.filter(switched_on=True, present=True, endpoint__removed_at=None)
 
 
 class Tool(models.Model):
-    """A tool as the last good sync described it. The switch is the team's and survives every sync."""
+    """A tool as the last good sync or the newest version describes it. The switch is the team's and survives both."""
 
     workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="tools")
     id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
-    endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="tools")
+    # None: an HTTP tool, defined in Median itself.
+    endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, null=True, blank=True, related_name="tools")
+    # Of an HTTP tool, JSON text: how its request is made, as tools.http_definitions writes it.
+    definition = models.TextField(blank=True)
     name = models.CharField(max_length=64)
     label = models.CharField(max_length=80)
     description = models.TextField()
@@ -112,6 +118,54 @@ class Tool(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def kind(self) -> Literal["manifest", "http"]:
+        return "manifest" if self.endpoint_id else "http"
+
+    @property
+    def served_by(self) -> str:
+        """The id of its endpoint, as runs and requests keep it; empty for an HTTP tool."""
+        return self.endpoint_id or ""
+
+
+class HttpTool(models.Model):
+    """A draft of an HTTP tool: what the next version will hold. Removing it takes the tool out of that version."""
+
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="http_tools")
+    id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
+    name = models.CharField(max_length=64)
+    # JSON text, as tools.http_definitions writes it.
+    definition = models.TextField()
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+    changed_at = models.DateTimeField(default=clock.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["workspace", "name"], name="http_tool_name_unique")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ToolVersion(models.Model):
+    """Every HTTP tool as it was published, for good. A conversation keeps the version it started with."""
+
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="tool_versions")
+    id = models.BigAutoField(primary_key=True)
+    number = models.PositiveIntegerField()
+    # JSON text: a list of definitions.
+    definitions = models.TextField()
+    published_at = models.DateTimeField()
+    by_id = models.CharField(max_length=32, blank=True)
+    by_name = models.CharField(max_length=150, blank=True)
+    # The number of the version that this one is a copy of.
+    restored_from = models.PositiveIntegerField(null=True, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["workspace", "number"], name="tool_version_number_unique")]
+
+    def __str__(self) -> str:
+        return f"Version {self.number}"
 
 
 class RunState(models.TextChoices):
@@ -142,8 +196,8 @@ class ToolRun(models.Model):
         "conversations.Conversation", on_delete=models.CASCADE, null=True, blank=True, related_name="runs"
     )
     tool = models.ForeignKey(Tool, on_delete=models.SET_NULL, null=True, related_name="runs")
-    # As they were when the run was asked for.
-    endpoint_id = models.CharField(max_length=32)
+    # As they were when the run was asked for. Without an endpoint it is an HTTP tool's.
+    endpoint_id = models.CharField(max_length=32, blank=True)
     tool_name = models.CharField(max_length=64)
     tool_label = models.CharField(max_length=80)
     risk = models.CharField(max_length=8, choices=Risk)
@@ -187,6 +241,10 @@ class ToolRun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.tool_name} {self.id}"
+
+    @property
+    def kind(self) -> Literal["manifest", "http"]:
+        return "manifest" if self.endpoint_id else "http"
 
     @property
     def is_over(self) -> bool:
