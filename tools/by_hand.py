@@ -57,7 +57,7 @@ def run(conversation_id: str, tool_name: str, input_value: dict[str, Json], *, b
         if _in_flight(conversation) >= IN_FLIGHT_LIMIT:
             raise TooManyRunning
         return runs.queue(
-            conversation, tool_name=tool.name, tool_label=tool.label, tool_id=tool.id, endpoint_id=tool.endpoint_id,
+            conversation, tool_name=tool.name, tool_label=tool.label, tool_id=tool.id, endpoint_id=tool.served_by,
             risk=tool.risk, input_text=input_text, started_by=_STARTERS[by.kind], by=by,
         )  # fmt: skip
 

@@ -158,7 +158,7 @@ class Stage:
             tool_name=tool.name,
             tool_label=tool.label,
             tool_id=tool.id,
-            endpoint_id=tool.endpoint_id,
+            endpoint_id=tool.served_by,
             risk=tool.risk,
             input_text=strict_json.dumps(dict(call.input)),
             started_by=Starter.TEAMMATE,
