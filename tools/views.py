@@ -19,7 +19,7 @@ from median_site.lib import clock
 from team import access
 from team.access import TeammateRequest, teammate_required
 from team.models import Teammate
-from tools import endpoints, sync
+from tools import endpoints, failures, sync
 from tools.models import Endpoint, Tool, ToolRun
 
 COUNTED: Final = timedelta(days=7)
@@ -119,8 +119,8 @@ def _endpoint_rows(teammate: Teammate) -> list[EndpointRow]:
         EndpointRow(
             endpoint,
             tools=counts.get(endpoint.id, 0),
-            fault=sync.sentence(endpoint.failure, endpoint.failure_detail) if endpoint.failure else "",
-            fix=sync.fix(endpoint.failure) if endpoint.failure else "",
+            fault=failures.sentence(endpoint.failure, endpoint.failure_detail) if endpoint.failure else "",
+            fix=failures.fix(endpoint.failure) if endpoint.failure else "",
         )
         for endpoint in rows
     ]

@@ -1,0 +1,97 @@
+"""Making the stored tools say what a manifest says. The switches stay the team's. Nothing is fetched here."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from django.db.models import Q
+
+from median_site.lib import strict_json
+from median_site.lib.actors import Actor
+from median_site.lib.strict_json import Json
+from tools import differences, roster, sync_log
+from tools.differences import Content
+from tools.manifest import Manifest, ManifestTool, RefusedTool
+from tools.models import Endpoint, EndpointSync, Tool
+
+_ETAG: Final = re.compile(r'(W/)?"[!#-~]{0,190}"')
+_FILLED: Final = ["endpoint", "label", "description", "risk", "input_schema", "session_start", "requires", "extra",
+                  "content_hash", "present", "switched_on"]  # fmt: skip
+
+
+def store(endpoint: Endpoint, served: Manifest, *, row: EndpointSync, by: Actor, etag: str = "") -> EndpointSync:
+    """Store a manifest and end its sync, in the caller's transaction, which holds `roster.lock`.
+
+    The statements are as many for a hundred tools as for one.
+    """
+    plan = _plan(endpoint, served)
+    Tool.objects.filter(id__in=plan.gone).update(present=False)
+    Tool.objects.bulk_create(plan.added)
+    if plan.kept:
+        Tool.objects.bulk_update(plan.kept, _FILLED)
+    refused: list[Json] = [
+        {"name": tool.name, "path": tool.path, "reason": tool.reason, "code": code} for tool, code in plan.refused
+    ]
+    # An answer that was not taken whole is asked for again: what stood in its way may be gone by then.
+    tag = etag if _ETAG.fullmatch(etag) and not refused else ""
+    stored: dict[str, Json] = {"etag": tag, "sdk": served.sdk[:100], "refused": refused}
+    return sync_log.succeeded(row, by=by, changes=plan.changes, stored=stored)
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What is to be written: new rows, rows that changed, ids of those that are gone; and how it is told."""
+
+    added: list[Tool]
+    kept: list[Tool]
+    gone: list[str]
+    refused: list[tuple[RefusedTool, str]]
+    changes: list[dict[str, Json]]
+
+
+def _plan(endpoint: Endpoint, served: Manifest) -> _Plan:
+    names = {tool.name for tool in served.tools}
+    rows = Tool.objects.filter(
+        Q(endpoint=endpoint, present=True) | Q(name__in=names), workspace_id=endpoint.workspace_id
+    )
+    stored = {tool.name: tool for tool in rows.select_related("endpoint")}
+    gone = [row for row in stored.values() if row.endpoint_id == endpoint.id and row.present and row.name not in names]
+    plan = _Plan([], [], [row.id for row in gone], [(tool, tool.code) for tool in served.refused], [])
+    free = roster.free(endpoint.workspace_id) + sum(row.switched_on for row in gone)
+    for tool in served.tools:
+        known = stored.get(tool.name)
+        if known and known.present and known.endpoint_id != endpoint.id:
+            plan.refused.append((RefusedTool(tool.name, "", _taken(known)), "name_taken"))
+        elif not (known and known.present and known.content_hash == tool.content_hash):
+            free -= _take(
+                plan, tool, known or Tool(workspace_id=endpoint.workspace_id, name=tool.name), endpoint, free=free
+            )
+    plan.changes += [differences.change("gone", row.name, new=_content(row)) for row in gone]
+    return plan
+
+
+def _take(plan: _Plan, served: ManifestTool, row: Tool, endpoint: Endpoint, *, free: int) -> int:
+    """Plan one tool that is new, back or changed. Gives how many more tools are switched on by it."""
+    is_new, was_present = row._state.adding, row.present and not row._state.adding
+    old = None if is_new else _content(row)
+    row.endpoint, row.present = endpoint, True
+    row.label, row.description, row.risk = served.label, served.description, served.risk
+    row.input_schema, row.session_start, row.requires = served.input_schema, served.session_start, served.requires or ""
+    row.extra, row.content_hash = served.extra, served.content_hash
+    off = row.switched_on and not was_present and free < 1
+    if off:
+        row.switched_on = False
+    kind: differences.Kind = "added" if is_new else "changed" if was_present else "back"
+    plan.changes.append(differences.change(kind, row.name, new=_content(row), old=old, off=off))
+    (plan.added if is_new else plan.kept).append(row)
+    return int(row.switched_on and not was_present)
+
+
+def _content(row: Tool) -> Content:
+    start = "yes" if row.session_start else "no"
+    extra = strict_json.dumps(row.extra, sort_keys=True)
+    return Content(row.label, row.description, row.risk, row.requires, start, row.input_schema, extra)
+
+
+def _taken(known: Tool) -> str:
+    return f"{known.endpoint.url} has a tool of this name and had it first."
