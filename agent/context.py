@@ -4,19 +4,21 @@ Never in it: notes, runs by hand (but for those that never reported back), the r
 to deny, subjects, secrets.
 """
 
-from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Final, cast
+from typing import Final
 
-from agent import prompts
-from agent.models.base import Message, ToolCall, ToolSpec
+from django.db import transaction
+
+from agent import prompts, transcript
+from agent.models.base import Message, ToolSpec
 from agent.rows import Step, Turn
-from approvals.models import OPEN, State, ToolApproval
+from agent.transcript import Part
+from approvals.models import OPEN, ToolApproval
+from conversations import threads
 from conversations.models import Conversation, Item, ItemKind
-from median_site.lib import clock, strict_json
-from median_site.lib.strict_json import Json
+from median_site.lib import clock
 from tools import outcomes, schema
 from tools.models import Starter, Tool, ToolRun
 
@@ -25,140 +27,106 @@ ITEMS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """`messages` up to the turn's own steps; `outcomes`: the requests that they tell the end of."""
+    """`messages` up to the turn's own `steps`; `outcomes`: the requests that they tell the end of."""
 
     messages: list[Message]
+    steps: list[Step]
     tools: list[Tool]
     outcomes: list[str]
-    seen: int
 
     @property
     def specs(self) -> list[ToolSpec]:
         return [_spec(tool) for tool in self.tools]
 
+    @property
+    def by_name(self) -> dict[str, Tool]:
+        return {tool.name: tool for tool in self.tools}
+
 
 def build(turn: Turn) -> Context:
-    """Read everything the turn starts from, in a constant number of statements."""
-    conversation = Conversation.objects.select_related("workspace", "customer").get(id=turn.conversation_id)
-    items = _items(conversation)
-    approvals = list(
-        ToolApproval.objects.filter(conversation=conversation).exclude(state__in=OPEN).order_by("requested_at")
-    )
-    untold = [row for row in approvals if row.told_in_turn in {"", turn.id}]
-    told = defaultdict(list)
-    for row in approvals:
-        if row not in untold:
-            told[row.told_in_turn].append(row)
-    results = _results(conversation)
-    lost = _lost_by_hand(conversation)
-    earlier = _steps(conversation, without=turn.id)
+    """Read everything the turn starts from, in a constant number of statements, and note which version that is.
+
+    The conversation is locked meanwhile: whatever comes later has a higher version and starts a turn of its own.
+    """
+    with transaction.atomic():
+        conversation = threads.lock(turn.conversation_id)
+        Turn.objects.filter(id=turn.id).update(seen=conversation.version)
+        said = _said(conversation)
+        since = min((part.at for part in said), default=0)
+        ended, untold = _ended(conversation, turn)
+        steps = _steps(conversation, since=since)
+        own = steps.pop(turn.id, [])
+        results = _results(conversation, steps, [*ended, *untold])
+        turns = Turn.objects.filter(conversation=conversation, seen__gte=since).exclude(id=turn.id)
+        parts = [*said, *_turns(turns, ended, steps, results), *_lost(conversation)]
+        tools = _tools(conversation)
     messages = [Message("system", prompts.system(conversation.workspace, conversation.customer))]
-    for item in items:
-        if item.kind == ItemKind.AGENT:
-            messages += _outcomes(told.get(item.ref, []), results)
-            messages += _lost_until(item.created_at, lost)
-            messages += step_messages(earlier.get(item.ref, []), results)
-        messages.append(_message(item))
-    messages += _outcomes(untold, results)
-    messages += _lost_until(clock.now(), lost)
-    seen = items[-1].number if items else 0
-    return Context(messages, _tools(conversation), [row.id for row in untold], seen)
+    messages += transcript.in_order(parts)
+    messages += transcript.outcomes_of(untold, results)
+    return Context(messages, own, tools, [row.id for row in untold])
 
 
-def step_messages(steps: Iterable[Step], runs: dict[str, ToolRun]) -> Iterator[Message]:
-    """A turn's steps as the model wrote them, each call followed by its result, paired by position."""
-    for step in steps:
-        if not step.calls:
-            continue
-        calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in step.calls)
-        yield Message("assistant", step.text, tool_calls=calls)
-        for call in step.calls:
-            yield Message("tool", result_of(call, runs), tool_call_id=call["id"])
+def so_far(turn: Turn, steps: Sequence[Step]) -> list[Message]:
+    """The steps that the turn itself has made, with their results."""
+    if not steps:
+        return []
+    runs = ToolRun.objects.filter(workspace_id=turn.workspace_id, turn_id=turn.id).defer("raw")
+    return transcript.steps_of(steps, {run.id: run for run in runs})
 
 
-def result_of(call: dict[str, str], runs: dict[str, ToolRun]) -> str:
-    """The text that the model gets for one call of a step: its own stored answer, or what its run came to."""
-    if call.get("result"):
-        return call["result"]
-    run = runs.get(call["run"])
-    return run.for_model if run and run.is_over else _LOST
-
-
-_LOST: Final = strict_json.dumps(
-    {"error": "The tool returned no result. Check whether the action completed before retrying."}
-)
-
-
-def _items(conversation: Conversation) -> list[Item]:
+def _said(conversation: Conversation) -> list[Part]:
+    """The newest messages of both sides."""
     said = [ItemKind.CUSTOMER, ItemKind.AGENT, ItemKind.TEAM]
     newest = conversation.items.filter(kind__in=said).order_by("-number")[:ITEMS]
-    return list(newest)[::-1]
+    return [transcript.said(item) for item in newest]
 
 
-def _message(item: Item) -> Message:
-    if item.kind == ItemKind.CUSTOMER:
-        return Message("user", item.text)
-    if item.kind == ItemKind.TEAM:
-        return Message("assistant", f"[{item.author_name} of the team wrote:] {item.text}")
-    return Message("assistant", item.text)
+def _ended(conversation: Conversation, turn: Turn) -> tuple[list[ToolApproval], list[ToolApproval]]:
+    """Requests that are over, whether or not that is written down yet: those told in earlier turns, and the others."""
+    now = clock.now()
+    rows = ToolApproval.objects.filter(conversation=conversation).order_by("requested_at")
+    ended = [row for row in rows if row.state_at(now) not in OPEN]
+    untold = [row for row in ended if row.told_in_turn in {"", turn.id}]
+    return [row for row in ended if row not in untold], untold
 
 
-def _steps(conversation: Conversation, *, without: str) -> dict[str, list[Step]]:
+def _steps(conversation: Conversation, *, since: int) -> dict[str, list[Step]]:
     steps: dict[str, list[Step]] = defaultdict(list)
-    rows = Step.objects.filter(turn__conversation=conversation).exclude(turn_id=without)
-    for step in rows.order_by("turn__queued_at", "number"):
+    for step in Step.objects.filter(turn__conversation=conversation, turn__seen__gte=since).order_by("id"):
         steps[step.turn_id].append(step)
     return steps
 
 
-def _results(conversation: Conversation) -> dict[str, ToolRun]:
-    rows = ToolRun.objects.filter(conversation=conversation).exclude(turn_id="")
-    return {run.id: run for run in rows}
+def _results(
+    conversation: Conversation, steps: dict[str, list[Step]], approvals: Sequence[ToolApproval]
+) -> dict[str, ToolRun]:
+    ids = {call["run"] for made in steps.values() for step in made for call in step.calls}
+    ids |= {row.id for row in approvals}
+    rows = ToolRun.objects.filter(workspace_id=conversation.workspace_id, id__in=ids - {""})
+    return {run.id: run for run in rows.defer("raw")}
 
 
-def _lost_by_hand(conversation: Conversation) -> deque[ToolRun]:
-    """Runs by hand that never reported back, oldest first: the only ones that the agent hears of."""
+def _turns(
+    turns: Iterable[Turn], ended: Sequence[ToolApproval], steps: dict[str, list[Step]], results: dict[str, ToolRun]
+) -> list[Part]:
+    """What earlier turns were told and did, each at the version that it had read."""
+    told: dict[str, list[ToolApproval]] = defaultdict(list)
+    for row in ended:
+        told[row.told_in_turn].append(row)
+    return [
+        transcript.turn(row, told=told.get(row.id, []), steps=steps.get(row.id, []), results=results) for row in turns
+    ]
+
+
+def _lost(conversation: Conversation) -> list[Part]:
+    """Runs by hand that never reported back: the only ones that the agent hears of."""
     rows = ToolRun.objects.filter(
         workspace_id=conversation.workspace_id, conversation=conversation, code=outcomes.no_result().code,
         started_by__in=[Starter.TEAMMATE, Starter.API],
-    )  # fmt: skip
-    return deque(rows.order_by("ended_at"))
-
-
-def _lost_until(moment: datetime, lost: deque[ToolRun]) -> Iterator[Message]:
-    """Take those off that ended before this moment, and tell them."""
-    while lost and lost[0].ended_at and lost[0].ended_at <= moment:
-        run = lost.popleft()
-        told: dict[str, Json] = {
-            "tool": run.tool_name,
-            "label": run.tool_label,
-            "input": strict_json.loads(run.input),
-            "status": run.state,
-            "error": run.error,
-        }
-        yield Message("system", "OUTCOME " + strict_json.dumps(told))
-
-
-def _outcomes(approvals: Sequence[ToolApproval], runs: dict[str, ToolRun]) -> list[Message]:
-    return [Message("system", "OUTCOME " + strict_json.dumps(_outcome(row, runs.get(row.id)))) for row in approvals]
-
-
-def _outcome(approval: ToolApproval, run: ToolRun | None) -> dict[str, Json]:
-    told: dict[str, Json] = {
-        "tool": approval.tool_name,
-        "label": approval.tool_label,
-        "input": strict_json.loads(approval.input),
-        "status": approval.state,
-    }
-    if run and approval.state in {State.COMPLETED, State.FAILED}:
-        shown = strict_json.loads(run.for_model)
-        if run.refusal:
-            told["refusal"] = cast(Json, run.refusal)
-        elif approval.state == State.FAILED:
-            told["error"] = run.error
-        else:
-            told["result"] = shown
-    return told
+    ).defer("raw")  # fmt: skip
+    lost = {run.id: run for run in rows}
+    places = Item.objects.filter(conversation=conversation, kind=ItemKind.RUN, ref__in=list(lost)) if lost else []
+    return [transcript.lost(lost[item.ref], at=item.version) for item in places]
 
 
 def _tools(conversation: Conversation) -> list[Tool]:

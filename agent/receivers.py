@@ -1,4 +1,4 @@
-"""What starts a turn."""
+"""What starts a turn, and what stops one."""
 
 from django.dispatch import receiver
 
@@ -6,7 +6,7 @@ from agent import turns
 from approvals.models import State, ToolApproval
 from approvals.signals import outcome_known
 from conversations.models import Conversation
-from conversations.signals import customer_wrote, handed_back
+from conversations.signals import customer_wrote, handed_back, taken_over
 from tools.models import ToolRun
 from tools.signals import run_ended
 
@@ -28,11 +28,11 @@ def tell_stuck(run: ToolRun, conversation: Conversation, stuck: bool, **_: objec
         turns.ask(conversation, because="stuck")
 
 
+@receiver(taken_over, dispatch_uid="agent.taken_over")
+def stop(conversation: Conversation, **_: object) -> None:
+    turns.stop(conversation)
+
+
 @receiver(handed_back, dispatch_uid="agent.handed_back")
-def tell_what_waited(conversation: Conversation, **_: object) -> None:
-    """Outcomes that came while a teammate had the thread are told now."""
-    untold = ToolApproval.objects.filter(
-        conversation=conversation, told_in_turn="", state__in=[State.COMPLETED, State.FAILED, State.DENIED]
-    )
-    if untold.exists():
-        turns.ask(conversation, because="handed_back")
+def resume(conversation: Conversation, **_: object) -> None:
+    turns.resume(conversation)

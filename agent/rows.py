@@ -1,8 +1,13 @@
 """The rows that make a turn durable: what was asked of the model, what it answered, which calls came of it."""
 
+from typing import Final
+
 from django.db import models
 
 from median_site.lib import ids
+
+# Why nothing came of a call whose arguments could not be read or did not fit.
+UNREADABLE: Final = "invalid_arguments"
 
 
 class TurnState(models.TextChoices):
@@ -22,6 +27,9 @@ class Turn(models.Model):
     state = models.CharField(max_length=7, choices=TurnState, default=TurnState.QUEUED)
     # Why it started: a message, a denial, a run that ended, a hand-back.
     because = models.CharField(max_length=20)
+    # Versions of the conversation: of the newest thing that asked for this turn, and the one that it read.
+    needs = models.BigIntegerField(default=0)
+    seen = models.BigIntegerField(null=True, blank=True)
     queued_at = models.DateTimeField()
     # The process that works on it, and when it last said so; a silent one's turn is taken up by another.
     claimed_by = models.CharField(max_length=64, blank=True)
@@ -60,7 +68,7 @@ class Step(models.Model):
     number = models.PositiveSmallIntegerField()
     text = models.TextField(blank=True)
     # In the model's order: {"id": ours, "name", "arguments": JSON text, "run": a run's id or "", "result": JSON text or
-    # "" when it is the run's}; "broken" marks a call that could not be read.
+    # "" when it is the run's}; "unmade" says why nothing came of a call.
     calls = models.JSONField(default=list)
 
     class Meta:
@@ -69,3 +77,8 @@ class Step(models.Model):
 
     def __str__(self) -> str:
         return f"{self.turn_id} step {self.number}"
+
+    @property
+    def is_broken(self) -> bool:
+        """One of its calls could not be read or did not fit its tool."""
+        return any(call.get("unmade") == UNREADABLE for call in self.calls)

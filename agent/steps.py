@@ -14,12 +14,12 @@ from django.db import transaction
 from agent import arguments, turns
 from agent.arguments import BadArguments
 from agent.models.base import Answer, ToolCall
-from agent.rows import Step, Turn
+from agent.rows import UNREADABLE, Step, Turn
 from approvals import decisions
 from approvals.errors import DeniedBefore, StillWaiting, TooManyOpen
 from conversations import threads
 from conversations.models import Conversation
-from median_site.lib import ids, strict_json
+from median_site.lib import canonical_json, ids, strict_json
 from median_site.lib.errors import DomainError
 from median_site.lib.strict_json import Json
 from tools import outcomes, runs
@@ -44,11 +44,10 @@ _REFUSED: Final[Mapping[type[DomainError], str]] = {
 
 @dataclass(slots=True)
 class _Tally:
-    """What a turn has asked for so far: how many calls, how many broken ones, and which inputs were answered."""
+    """What a turn has asked for so far: how many calls, and the first entry of each that was made."""
 
     calls: int
-    broken: int
-    answered: dict[tuple[str, str], dict[str, str]]
+    made: dict[tuple[str, bytes], dict[str, str]]
 
 
 def write(turn: Turn, *, number: int, answer: Answer, tools: Mapping[str, Tool]) -> Step | None:
@@ -67,11 +66,6 @@ def write(turn: Turn, *, number: int, answer: Answer, tools: Mapping[str, Tool])
         )
 
 
-def broken_calls(turn: Turn) -> int:
-    """How many calls of this turn could not be read or did not fit."""
-    return _tally(turn).broken
-
-
 def _plan(
     call: ToolCall, turn: Turn, conversation: Conversation, tools: Mapping[str, Tool], tally: _Tally, *,
     position: int, finish: str,
@@ -81,20 +75,19 @@ def _plan(
     tool = tools.get(call.name)
     if position >= CALLS_IN_STEP or tally.calls > CALLS_IN_TURN:
         limit = f"At most {CALLS_IN_STEP} calls in one step and {CALLS_IN_TURN} in one reply; this one was not made."
-        return _answered(call, {"error": limit})
+        return _answered(call, {"error": limit}, unmade="over_limit")
     if tool is None:
-        return _answered(call, outcomes.UNKNOWN_TOOL_FOR_MODEL)
+        return _answered(call, outcomes.UNKNOWN_TOOL_FOR_MODEL, unmade="unknown_tool")
     try:
         input_text = arguments.read(call, tool, finish=finish)
     except BadArguments as bad:
-        tally.broken += 1
-        return _answered(call, {"error": "invalid_arguments", "tool": tool.name, "message": bad.message}, broken="yes")
-    earlier = tally.answered.get((tool.name, input_text))
-    if earlier:
-        return {**earlier, "id": ids.call_id()}
-    planned = _make(tool, input_text, turn, conversation)
-    tally.answered[tool.name, input_text] = planned
-    return planned
+        told: Json = {"error": UNREADABLE, "tool": tool.name, "message": bad.message}
+        return _answered(call, told, unmade=UNREADABLE)
+    same = _key(tool.name, input_text)
+    if same in tally.made:
+        return {**tally.made[same], "id": ids.call_id(), "arguments": input_text}
+    tally.made[same] = _make(tool, input_text, turn, conversation)
+    return tally.made[same]
 
 
 def _make(tool: Tool, input_text: str, turn: Turn, conversation: Conversation) -> dict[str, str]:
@@ -102,7 +95,7 @@ def _make(tool: Tool, input_text: str, turn: Turn, conversation: Conversation) -
     agent = threads.agent_actor(conversation)
     if tool.risk not in PARKED:
         run = runs.queue(
-            conversation, tool_name=tool.name, tool_label=tool.label, tool_id=tool.id, endpoint_id=tool.endpoint_id,
+            conversation, tool_name=tool.name, tool_label=tool.label, tool_id=tool.id, endpoint_id=tool.served_by,
             risk=tool.risk, input_text=input_text, started_by=Starter.AGENT, by=agent, turn_id=turn.id,
         )  # fmt: skip
         return {**entry, "id": run.id, "run": run.id}
@@ -117,14 +110,19 @@ def _make(tool: Tool, input_text: str, turn: Turn, conversation: Conversation) -
     return {**entry, "id": parked.id, "result": strict_json.dumps(waiting)}
 
 
-def _answered(call: ToolCall, told: Json, *, broken: str = "") -> dict[str, str]:
+def _answered(call: ToolCall, told: Json, *, unmade: str) -> dict[str, str]:
     """A call that nothing comes of. The model reads its own name and arguments back in a form every provider takes."""
     name = re.sub(r"[^A-Za-z0-9_-]", "_", call.name)[:64] or "unknown"
-    entry = {"id": ids.call_id(), "name": name, "arguments": "{}", "run": "", "result": strict_json.dumps(told)}
-    return {**entry, "broken": broken} if broken else entry
+    result = strict_json.dumps(told)
+    return {"id": ids.call_id(), "name": name, "arguments": "{}", "run": "", "result": result, "unmade": unmade}
 
 
 def _tally(turn: Turn) -> _Tally:
     calls = [call for step in Step.objects.filter(turn=turn).order_by("number") for call in step.calls]
-    answered = {(call["name"], call["arguments"]): call for call in calls if not call.get("broken")}
-    return _Tally(len(calls), sum(1 for call in calls if call.get("broken")), answered)
+    made = {_key(call["name"], call["arguments"]): call for call in reversed(calls) if "unmade" not in call}
+    return _Tally(len(calls), made)
+
+
+def _key(name: str, input_text: str) -> tuple[str, bytes]:
+    """What makes two calls the same: the tool, and the value of the input in whatever order its keys stand."""
+    return name, canonical_json.dumps(strict_json.loads(input_text))

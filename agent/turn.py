@@ -5,10 +5,11 @@ import logging
 from datetime import timedelta
 from typing import Final
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
-from agent import context, steps, turns
+from agent import budget, context, steps, turns
 from agent.models.base import Answer, Message, Model, ModelError
 from agent.rows import Step, Turn, TurnState
 from approvals.models import ToolApproval
@@ -21,7 +22,6 @@ from tools.models import RunState, ToolRun
 
 logger = logging.getLogger(__name__)
 
-MODEL_DEADLINE_S: Final = 60.0
 # Another process may have taken up a call that was left behind; it is polled for until no call can still be out.
 LONGEST_CALL: Final = timedelta(seconds=11)
 POLL_S: Final = 0.2
@@ -32,47 +32,50 @@ COULD_NOT_DO_IT: Final = "I’m sorry, I could not work this out. A person from 
 
 async def run(turn: Turn, model: Model) -> None:
     """Take the turn to its end: an answer, a stop because a teammate has the thread, or an apology."""
-    if not await in_thread(_may_start, turn):
+    if turn.attempts > turns.ATTEMPTS:
+        await _give_up(turn, f"its process ended {turns.ATTEMPTS} times.", PERSON_WILL_ANSWER)
+        return
+    if not await in_thread(_begin, turn):
         return
     if not await in_thread(_has_answered_before, turn):
         await sync.run_all(turn.workspace_id)
     start = await in_thread(context.build, turn)
-    tools = {tool.name: tool for tool in start.tools}
-    done = await in_thread(_steps, turn)
+    done = start.steps
     if done:
         await _settle(done[-1])
-    for number in range(len(done), steps.STEPS):
-        messages = start.messages + await in_thread(_so_far, turn)
+    while not _is_too_much(done):
         try:
-            answer = await _ask(model, messages, start)
+            answer = await _ask(model, start.messages + await in_thread(context.so_far, turn, done), start)
         except ModelError as error:
-            await in_thread(turns.fail, turn, reason=error.message, apology=PERSON_WILL_ANSWER)
+            await _give_up(turn, error.message, PERSON_WILL_ANSWER)
             return
         if not answer.tool_calls:
             await in_thread(_reply, turn, answer, start.outcomes, model=model.name if model.is_demo else "")
             return
-        step = await in_thread(steps.write, turn, number=number, answer=answer, tools=tools)
+        step = await in_thread(steps.write, turn, number=len(done), answer=answer, tools=start.by_name)
         if step is None:
             return
+        done.append(step)
         await _settle(step)
-        if await in_thread(steps.broken_calls, turn) >= steps.BROKEN_IN_TURN:
-            reason = "its calls did not fit the tools three times."
-            await in_thread(turns.fail, turn, reason=reason, apology=COULD_NOT_DO_IT)
-            return
-    await in_thread(turns.fail, turn, reason="it took too many steps.", apology=COULD_NOT_DO_IT)
+    await _give_up(turn, "it took too many steps or calls that no tool takes.", COULD_NOT_DO_IT)
+
+
+def _is_too_much(done: list[Step]) -> bool:
+    return len(done) >= steps.STEPS or sum(step.is_broken for step in done) >= steps.BROKEN_IN_TURN
 
 
 async def _ask(model: Model, messages: list[Message], start: context.Context) -> Answer:
     """One answer of the model, tried twice."""
+    fitted = budget.fit(messages, limit=settings.MEDIAN_MODEL_CONTEXT)
     try:
-        return await _ask_once(model, messages, start)
+        return await _ask_once(model, fitted, start)
     except ModelError as error:
         logger.warning("The model gave no answer, asking once more: %s", error.message)
-        return await _ask_once(model, messages, start)
+        return await _ask_once(model, fitted, start)
 
 
 async def _ask_once(model: Model, messages: list[Message], start: context.Context) -> Answer:
-    answer = await model.complete(messages, tools=start.specs, deadline_s=MODEL_DEADLINE_S)
+    answer = await model.complete(messages, tools=start.specs, deadline_s=settings.MEDIAN_MODEL_DEADLINE)
     if not answer.tool_calls and not answer.text.strip():
         raise ModelError("bad_answer", "The model answered with nothing.", retryable=True)
     return answer
@@ -99,22 +102,17 @@ def _is_settled(run_id: str) -> bool:
     return ToolRun.objects.filter(lost | over, id=run_id).exists()
 
 
-def _may_start(turn: Turn) -> bool:
+def _begin(turn: Turn) -> bool:
     with transaction.atomic():
-        return turns.may_go_on(turn, threads.lock(turn.conversation_id))
+        return turns.begin(turn, threads.lock(turn.conversation_id))
 
 
 def _has_answered_before(turn: Turn) -> bool:
     return Turn.objects.filter(conversation_id=turn.conversation_id, state=TurnState.DONE).exists()
 
 
-def _steps(turn: Turn) -> list[Step]:
-    return list(Step.objects.filter(turn=turn).order_by("number"))
-
-
-def _so_far(turn: Turn) -> list[Message]:
-    runs = {run.id: run for run in ToolRun.objects.filter(turn_id=turn.id, workspace_id=turn.workspace_id)}
-    return list(context.step_messages(_steps(turn), runs))
+async def _give_up(turn: Turn, reason: str, apology: str) -> None:
+    await in_thread(turns.fail, turn, reason=reason, apology=apology)
 
 
 def _reply(turn: Turn, answer: Answer, outcomes: list[str], *, model: str) -> None:

@@ -7,11 +7,12 @@ from datetime import timedelta
 from typing import Final
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, F, Max, OuterRef, QuerySet
 
 from agent.rows import Turn, TurnState
+from approvals.models import State, ToolApproval
 from conversations import threads
-from conversations.models import Conversation
+from conversations.models import Conversation, ItemKind
 from median_site.lib import clock, live
 from team import events
 from team.events import Kind
@@ -26,13 +27,35 @@ def ask(conversation: Conversation, *, because: str) -> None:
     """Ask for a turn in a locked conversation, if the agent has it and it is open. One that waits already is enough."""
     if not (conversation.is_open and conversation.agent_has_it):
         return
-    turn = Turn(
-        workspace_id=conversation.workspace_id, conversation=conversation, because=because, queued_at=clock.now()
-    )
-    Turn.objects.bulk_create([turn], ignore_conflicts=True)
+    # Lines are added to a copy of the row, so this one may be behind.
+    needs = Conversation.objects.values_list("version", flat=True).get(id=conversation.id)
+    if not Turn.objects.filter(conversation=conversation, state=TurnState.QUEUED).update(needs=needs):
+        Turn.objects.create(
+            workspace_id=conversation.workspace_id, conversation=conversation, because=because, needs=needs,
+            queued_at=clock.now(),
+        )  # fmt: skip
     # The widget shows that an answer is coming.
     live.changed("thread", workspace_id=conversation.workspace_id, id=conversation.id, version=conversation.version)
     live.wake("agent")
+
+
+def stop(conversation: Conversation) -> None:
+    """A teammate took a locked conversation over: what runs ends before its next step, what waits does not start."""
+    going = Turn.objects.filter(conversation=conversation, state__in=[TurnState.QUEUED, TurnState.RUNNING])
+    going.update(state=TurnState.STOPPED, ended_at=clock.now())
+
+
+def resume(conversation: Conversation) -> None:
+    """The agent has a locked conversation again: tell the outcomes that came meanwhile, and answer what a stopped turn
+    was about if nobody else has."""
+    if untold(conversation).exists() or _owes_an_answer(conversation):
+        ask(conversation, because="handed_back")
+
+
+def untold(conversation: Conversation) -> QuerySet[ToolApproval]:
+    """Requests whose end the customer should hear of and has not. Expiry is no reason to speak up."""
+    ended = [State.COMPLETED, State.FAILED, State.DENIED]
+    return ToolApproval.objects.filter(conversation=conversation, told_in_turn="", state__in=ended)
 
 
 def claim(process: str, *, limit: int) -> list[Turn]:
@@ -42,16 +65,9 @@ def claim(process: str, *, limit: int) -> list[Turn]:
     """
     with transaction.atomic():
         left = list(_left_behind()[:limit])
-        taken = [turn for turn in left if turn.attempts < ATTEMPTS]
-        _take(taken, process)
-        for turn in left:
-            if turn.attempts >= ATTEMPTS and turn not in taken:
-                Turn.objects.filter(id=turn.id).update(
-                    state=TurnState.FAILED, ended_at=clock.now(), error="Its process ended five times."
-                )
-        waiting = list(_waiting()[: limit - len(taken)]) if limit > len(taken) else []
-        _take(waiting, process)
-    return taken + waiting
+        waiting = list(_waiting()[: limit - len(left)])
+        _take(left + waiting, process)
+    return left + waiting
 
 
 def beat(process: str, turn_ids: list[str]) -> None:
@@ -60,14 +76,32 @@ def beat(process: str, turn_ids: list[str]) -> None:
 
 
 def give_back(process: str) -> None:
-    """A process that ends in good order leaves its turns to the others at once."""
-    Turn.objects.filter(state=TurnState.RUNNING, claimed_by=process).update(beat_at=clock.now() - SILENT)
+    """A process that ends in good order leaves its turns to the others at once; that is no failed attempt."""
+    with transaction.atomic():
+        mine = Turn.objects.filter(state=TurnState.RUNNING, claimed_by=process)
+        mine.update(beat_at=clock.now() - SILENT, attempts=F("attempts") - 1)
+        live.wake("agent")
+
+
+def begin(turn: Turn, conversation: Conversation) -> bool:
+    """Whether there is anything to do for a claimed turn in its locked conversation; if not, it ends here.
+
+    A turn that ended with words has seen a version of the conversation: whatever asked for this one by then has been
+    answered, unless it is an outcome that was not told.
+    """
+    if not may_go_on(turn, conversation):
+        return False
+    ended = Turn.objects.filter(conversation=conversation, state__in=[TurnState.DONE, TurnState.FAILED])
+    answered = ended.aggregate(seen=Max("seen"))["seen"]
+    if answered is None or answered < turn.needs or untold(conversation).exists():
+        return True
+    end(turn, TurnState.DONE)
+    return False
 
 
 def is_mine(turn: Turn) -> bool:
     """Whether this claim still stands: nobody has taken the turn up since, and it has not ended."""
-    mine = Turn.objects.filter(id=turn.id, state=TurnState.RUNNING, claimed_by=turn.claimed_by, attempts=turn.attempts)
-    return mine.exists()
+    return _mine(turn).exists()
 
 
 def may_go_on(turn: Turn, conversation: Conversation) -> bool:
@@ -82,10 +116,7 @@ def may_go_on(turn: Turn, conversation: Conversation) -> bool:
 
 def end(turn: Turn, state: TurnState, *, error: str = "") -> bool:
     """End a turn that is still ours. False when it is not."""
-    running = Turn.objects.filter(
-        id=turn.id, state=TurnState.RUNNING, claimed_by=turn.claimed_by, attempts=turn.attempts
-    )
-    ended = running.update(state=state, ended_at=clock.now(), error=error[:500])
+    ended = _mine(turn).update(state=state, ended_at=clock.now(), error=error[:500])
     live.wake("agent")
     return bool(ended)
 
@@ -104,6 +135,17 @@ def fail(turn: Turn, *, reason: str, apology: str) -> None:
         end(turn, TurnState.FAILED, error=reason)
 
 
+def _mine(turn: Turn) -> QuerySet[Turn]:
+    return Turn.objects.filter(id=turn.id, state=TurnState.RUNNING, claimed_by=turn.claimed_by, attempts=turn.attempts)
+
+
+def _owes_an_answer(conversation: Conversation) -> bool:
+    newest = Turn.objects.filter(conversation=conversation).order_by("-queued_at").first()
+    if newest is None or newest.state != TurnState.STOPPED:
+        return False
+    return not conversation.items.filter(kind=ItemKind.TEAM, number__gt=newest.needs).exists()
+
+
 def _left_behind() -> QuerySet[Turn]:
     silent = Turn.objects.filter(state=TurnState.RUNNING, beat_at__lt=clock.now() - SILENT)
     return silent.order_by("beat_at").select_for_update(skip_locked=True)
@@ -119,4 +161,4 @@ def _take(turns: list[Turn], process: str) -> None:
     for turn in turns:
         turn.state, turn.claimed_by, turn.beat_at = TurnState.RUNNING, process, clock.now()
         turn.attempts += 1
-        turn.save(update_fields=["state", "claimed_by", "beat_at", "attempts"])
+    Turn.objects.bulk_update(turns, ["state", "claimed_by", "beat_at", "attempts"])

@@ -8,7 +8,6 @@ from datetime import timedelta
 from typing import Final
 
 from django.db import transaction
-from django.db.models import Q
 from django.db.models.functions import Now
 
 from approvals import access, alarm, errors
@@ -16,7 +15,7 @@ from approvals.models import DECIDABLE, ExpiredBecause, State, ToolApproval
 from approvals.signals import outcome_known
 from conversations import threads
 from conversations.models import Conversation, ItemKind
-from median_site.lib import clock, ids
+from median_site.lib import canonical_json, clock, ids, strict_json
 from median_site.lib.actors import Actor, system
 from median_site.lib.errors import DomainError
 from median_site.lib.strict_json import Json
@@ -41,7 +40,7 @@ def request(conversation: Conversation, *, tool: Tool, input_text: str, turn_id:
         id=ids.call_id(),
         conversation=conversation,
         tool=tool,
-        endpoint_id=tool.endpoint_id,
+        endpoint_id=tool.served_by,
         tool_name=tool.name,
         tool_label=tool.label,
         description=tool.description,
@@ -187,10 +186,15 @@ def _check_caps(conversation: Conversation, *, tool_name: str, input_text: str) 
     if len(open_names) >= OPEN_LIMIT:
         raise errors.TooManyOpen
     newest = conversation.items.filter(kind=ItemKind.CUSTOMER).order_by("-number").values_list("created_at", flat=True)
-    same = Q(conversation=conversation, tool_name=tool_name, input=input_text, state=State.DENIED)
     wrote_at = newest.first()
-    if wrote_at and ToolApproval.objects.filter(same, decided_at__gt=wrote_at).exists():
+    denied = ToolApproval.objects.filter(conversation=conversation, tool_name=tool_name, state=State.DENIED)
+    if wrote_at and any(_same(row.input, input_text) for row in denied.filter(decided_at__gt=wrote_at)):
         raise errors.DeniedBefore
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two inputs are one value, in whatever order their keys stand."""
+    return canonical_json.dumps(strict_json.loads(one)) == canonical_json.dumps(strict_json.loads(other))
 
 
 def _changed(conversation: Conversation, approval: ToolApproval, *, marks: bool = True) -> None:

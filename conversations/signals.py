@@ -2,11 +2,17 @@
 
 from django.dispatch import Signal
 
+# conversation: Conversation. It is new, and nobody else has seen it.
+conversation_started = Signal()
+
 # conversation: Conversation. The customer wrote, and the thread is open.
 customer_wrote = Signal()
 
 # conversation: Conversation. It is no longer open: what waits in it for a decision ends with it.
 conversation_ended = Signal()
+
+# conversation: Conversation. A teammate has it now.
+taken_over = Signal()
 
 # conversation: Conversation. The agent has it again.
 handed_back = Signal()

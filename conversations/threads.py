@@ -93,10 +93,12 @@ def mark(conversation: Conversation, *, waiting: int, mark: str, label: str) -> 
 
 def start(customer: Customer, *, channel: Channel = Channel.WIDGET) -> Conversation:
     """A new conversation, which the agent has."""
-    conversation = Conversation.objects.create(
-        workspace_id=customer.workspace_id, customer=customer, channel=channel, last_at=clock.now()
-    )
-    events.record(Kind.CONVERSATION_STARTED, by=customer.actor, conversation_id=conversation.id)
+    with transaction.atomic():
+        conversation = Conversation.objects.create(
+            workspace_id=customer.workspace_id, customer=customer, channel=channel, last_at=clock.now()
+        )
+        events.record(Kind.CONVERSATION_STARTED, by=customer.actor, conversation_id=conversation.id)
+        signals.conversation_started.send(sender=Conversation, conversation=conversation)
     return conversation
 
 
@@ -238,6 +240,7 @@ def _take(conversation: Conversation, *, by: Actor) -> None:
     conversation.handler, conversation.assignee_id = Handler.TEAMMATE, by.id
     conversation.save(update_fields=["handler", "assignee"])
     events.record(Kind.TAKEN_OVER, by=by, conversation_id=conversation.id)
+    signals.taken_over.send(sender=Conversation, conversation=conversation)
 
 
 def _set_status(conversation: Conversation, status: Status, *, kind: Kind, by: Actor) -> None:

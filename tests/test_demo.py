@@ -261,7 +261,8 @@ def test_unread_is_what_needs_a_person(facts: dict[str, Any]) -> None:
 
 
 def test_the_agent_has_nothing_left_to_answer(facts: dict[str, Any]) -> None:
-    assert dict(Turn.objects.values_list("state").annotate(models.Count("id"))) == {
+    answered = Turn.objects.exclude(state=TurnState.STOPPED)  # a teammate took these threads over
+    assert dict(answered.values_list("state").annotate(models.Count("id"))) == {
         TurnState.DONE: Item.objects.filter(kind=ItemKind.AGENT).count()
     }
     assert (
