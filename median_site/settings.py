@@ -19,6 +19,15 @@ MEDIAN_ALLOWED_NETWORKS = env.networks("MEDIAN_ALLOWED_NETWORKS")
 MEDIAN_MODEL_URL = env.text("MEDIAN_MODEL_URL", default="")
 MEDIAN_MODEL_KEY = env.text("MEDIAN_MODEL_KEY", default="")
 MEDIAN_MODEL_NAME = env.text("MEDIAN_MODEL_NAME", default="")
+# What the model reads, in characters, and how long it may take for one answer, in seconds.
+MEDIAN_MODEL_CONTEXT = env.integer("MEDIAN_MODEL_CONTEXT", default=200_000, minimum=10_000)
+MEDIAN_MODEL_DEADLINE = env.integer("MEDIAN_MODEL_DEADLINE", default=60, minimum=1)
+# Write-ups may have a cheaper model; the agent's key never goes to another address.
+MEDIAN_WRITEUP_URL = env.text("MEDIAN_WRITEUP_URL", default=MEDIAN_MODEL_URL)
+MEDIAN_WRITEUP_KEY = env.text(
+    "MEDIAN_WRITEUP_KEY", default=MEDIAN_MODEL_KEY if MEDIAN_WRITEUP_URL == MEDIAN_MODEL_URL else ""
+)
+MEDIAN_WRITEUP_NAME = env.text("MEDIAN_WRITEUP_NAME", default=MEDIAN_MODEL_NAME)
 MEDIAN_REDIS_URL = env.text("MEDIAN_REDIS_URL", default="")
 # Touched by a scheduled job, so that a supervisor can tell a hanging job cluster from a quiet one.
 MEDIAN_CLUSTER_BEAT = env.text("MEDIAN_CLUSTER_BEAT", default="")
