@@ -19,7 +19,7 @@ from agent.models.base import Model
 from agent.rows import Turn
 from median_site.lib import live
 from median_site.lib.db import in_thread
-from tools import calls, runs
+from tools import calls, runs, sync
 from tools.models import ToolRun
 
 logger = logging.getLogger(__name__)
@@ -28,6 +28,7 @@ POLL_S: Final = 1.0
 TURNS: Final = 500
 CALLS: Final = 200
 WRITE_UPS: Final = 8
+SYNCS: Final = 8
 
 
 class AgentProcess:
@@ -39,6 +40,7 @@ class AgentProcess:
         self._turns: dict[str, asyncio.Task[None]] = {}
         self._calls: dict[str, asyncio.Task[None]] = {}
         self._write_ups: dict[str, asyncio.Task[None]] = {}
+        self._syncs: dict[str, asyncio.Task[None]] = {}
         self._rung = asyncio.Event()
         self._stopping = asyncio.Event()
 
@@ -67,6 +69,8 @@ class AgentProcess:
                 self._start(self._calls, run_id, self._call(run_id))
             for run_id in await in_thread(self._due, runs.unwritten, WRITE_UPS, self._write_ups):
                 self._start(self._write_ups, run_id, in_thread(runs.write_up, run_id))
+            for workspace_id, endpoint_id in await in_thread(sync.claim_due, limit=max(0, SYNCS - len(self._syncs))):
+                self._start(self._syncs, endpoint_id, sync.run_due(workspace_id, endpoint_id))
         except Exception:
             logger.exception("Could not look for work; trying again")
 
@@ -123,6 +127,7 @@ class AgentProcess:
         for task in [*helpers, *self._turns.values()]:
             task.cancel()
         await asyncio.gather(*self._calls.values(), *self._turns.values(), *helpers, return_exceptions=True)
+        await sync.settle()
         await calls.close()
         await in_thread(turns.give_back, self.name)
         await self.model.aclose()

@@ -17,6 +17,7 @@ class Job(NamedTuple):
 
 JOBS: Final = (
     Job("hourly check", "approvals.jobs.check", 60, "Fails calls that never reported back, expires what was missed."),
+    Job("tools", "tools.jobs.hourly", 60, "Asks for syncs of quiet workspaces, erases secrets and keys that are over."),
     Job("heartbeat", "median_site.jobs.beat", 1, "Shows the supervisor that the cluster still works."),
 )
 

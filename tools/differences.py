@@ -72,7 +72,8 @@ def _fields(old: Content, new: Content) -> Iterator[Json]:
     for field in _JSON:
         before, after = getattr(old, field), getattr(new, field)
         if before != after and (lines := list(_lines(_pretty(before), _pretty(after)))):
-            yield {"field": field, "lines": lines[:MAX_LINES], "more": max(0, len(lines) - MAX_LINES)}
+            shown: list[Json] = [*lines[:MAX_LINES]]
+            yield {"field": field, "lines": shown, "more": len(lines) - len(shown)}
 
 
 def _pretty(text: str) -> list[str]:

@@ -48,6 +48,11 @@ class Endpoint(models.Model):
     def __str__(self) -> str:
         return self.url
 
+    @property
+    def is_rotating(self) -> bool:
+        """Whether an old secret still signs beside the current one."""
+        return bool(self.sealed_old_secret and self.old_secret_until and self.old_secret_until > clock.now())
+
 
 class EndpointSync(models.Model):
     """One sync of an endpoint: when it began and ended, who wanted it, whether it worked, and what it changed."""

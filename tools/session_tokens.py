@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import jwt
@@ -13,6 +13,7 @@ from median_site.lib.errors import DomainError
 from tools import signing
 
 LIFETIME_S: Final = 30 * 60
+LONGEST_LIFETIME: Final = timedelta(days=30)  # of an anonymous visitor's; a signing key is published for longer
 LEEWAY_S: Final = 5
 MAX_BYTES: Final = 8 * 1024
 MAX_SUBJECT: Final = 255
@@ -56,6 +57,8 @@ def mint(
     lifetime_s: int = LIFETIME_S,
 ) -> str:
     """A token for one customer. Raises SessionTokenError, status 422, for what could not be read or stored later."""
+    if lifetime_s > LONGEST_LIFETIME.total_seconds():
+        raise ValueError("The key may be gone before a token that lives so long.")
     if not 1 <= len(subject) <= MAX_SUBJECT:
         raise _refused("A subject has 1 to 255 characters.", field="subject")
     minted = signing.unix(now)

@@ -15,8 +15,8 @@ from tools.manifest import Manifest, ManifestTool, RefusedTool
 from tools.models import Endpoint, EndpointSync, Tool
 
 _ETAG: Final = re.compile(r'(W/)?"[!#-~]{0,190}"')
-_FILLED: Final = ["endpoint", "label", "description", "risk", "input_schema", "session_start", "requires", "extra",
-                  "content_hash", "present", "switched_on"]  # fmt: skip
+_FILLED: Final = ["endpoint", "definition", "label", "description", "risk", "input_schema", "session_start", "requires",
+                  "extra", "content_hash", "present", "switched_on"]  # fmt: skip
 
 
 def store(endpoint: Endpoint, served: Manifest, *, row: EndpointSync, by: Actor, etag: str = "") -> EndpointSync:
@@ -74,7 +74,7 @@ def _take(plan: _Plan, served: ManifestTool, row: Tool, endpoint: Endpoint, *, f
     """Plan one tool that is new, back or changed. Gives how many more tools are switched on by it."""
     is_new, was_present = row._state.adding, row.present and not row._state.adding
     old = None if is_new else _content(row)
-    row.endpoint, row.present = endpoint, True
+    row.endpoint, row.definition, row.present = endpoint, "", True
     row.label, row.description, row.risk = served.label, served.description, served.risk
     row.input_schema, row.session_start, row.requires = served.input_schema, served.session_start, served.requires or ""
     row.extra, row.content_hash = served.extra, served.content_hash
@@ -94,4 +94,5 @@ def _content(row: Tool) -> Content:
 
 
 def _taken(known: Tool) -> str:
-    return f"{known.endpoint.url} has a tool of this name and had it first."
+    owner = known.endpoint.url if known.endpoint else "HTTP tools"
+    return f"The name is taken: {owner} had it first."

@@ -84,6 +84,11 @@ async def run_due(workspace_id: str, endpoint_id: str) -> None:
         logger.info("Endpoint %s was removed before its sync", endpoint_id)
 
 
+async def settle() -> None:
+    """Wait for the shared syncs that are under way, each of which ends within its deadline."""
+    await asyncio.gather(*_flights.values(), return_exceptions=True)
+
+
 def store(endpoint: Endpoint, served: Manifest) -> EndpointSync:
     """Store a manifest that was not fetched, as a sync of its own: the demo's and the tests'."""
     by = system(endpoint.workspace_id)

@@ -5,16 +5,15 @@ asks for one that names its user, everybody else gets an anonymous one from here
 """
 
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Final
 
 from django.core.cache import cache
 from django.db import transaction
 from django.db.models import Q
 
-from conversations import threads
+from conversations import customers, threads
 from conversations.models import Channel, Conversation, Customer, Item
-from median_site.lib import actors, clock, ids, text
+from median_site.lib import actors, clock, ids
 from median_site.lib.errors import DomainError, NotFound
 from team import events
 from team.events import Kind
@@ -22,10 +21,7 @@ from team.models import Workspace
 from tools import keys, session_tokens
 from tools.session_tokens import SessionToken, SessionTokenError
 
-ANONYMOUS_LIFETIME: Final = timedelta(days=30)
 MESSAGES_A_MINUTE: Final = 30
-NAME_LENGTH: Final = 150
-EMAIL_LENGTH: Final = 254
 
 
 class SessionExpired(DomainError):
@@ -86,7 +82,7 @@ def anonymous_token(workspace: Workspace) -> str:
         email=None,
         name=None,
         now=clock.now(),
-        lifetime_s=int(ANONYMOUS_LIFETIME.total_seconds()),
+        lifetime_s=int(session_tokens.LONGEST_LIFETIME.total_seconds()),
     )
 
 
@@ -117,17 +113,13 @@ def write(session: Session, *, body: str, client_id: str) -> Item:
 
 def _written_down(session: Session) -> Customer:
     said = session.said
-    claimed = {"name": _storable(said.name, NAME_LENGTH), "email": _storable(said.email, EMAIL_LENGTH)}
-    claimed = {part: value for part, value in claimed.items() if value}
-    customer, _ = Customer.objects.get_or_create(
-        workspace=session.workspace, verified=not said.anonymous, subject=said.subject, defaults=claimed
+    return customers.known(
+        session.workspace.id,
+        subject=said.subject,
+        verified=not said.anonymous,
+        name=said.name or "",
+        email=said.email or "",
     )
-    changed = [part for part, value in claimed.items() if getattr(customer, part) != value]
-    for part in changed:
-        setattr(customer, part, claimed[part])
-    if changed:
-        customer.save(update_fields=changed)
-    return customer
 
 
 def _remember(conversation_id: str, said: SessionToken) -> None:
@@ -162,7 +154,3 @@ def _log_refused(workspace: Workspace, error: SessionTokenError) -> None:
     if cache.add(f"session-refused:{workspace.id}", True, timeout=60):
         with transaction.atomic():
             events.record(Kind.SESSION_REFUSED, by=actors.system(workspace.id), data={"reason": error.message})
-
-
-def _storable(claim: str | None, length: int) -> str:
-    return text.clean(claim or "")[0].strip()[:length]
