@@ -86,6 +86,21 @@ class ToolApproval(models.Model):
             models.Index(fields=["workspace", "conversation", "-requested_at"], name="approval_by_conversation"),
             models.Index(fields=["workspace", "state", "expires_at", "id"], name="approval_by_state"),
             models.Index(fields=["workspace", "-requested_at", "-id"], name="approval_newest"),
+            # The Approvals page: what waits, soonest expiry first; the rest by request, newest first; and its filters.
+            models.Index(
+                fields=["workspace", "expires_at", "id"],
+                name="approval_waiting",
+                condition=models.Q(state__in=[s.value for s in DECIDABLE]),
+            ),
+            models.Index(fields=["workspace", "state", "-requested_at", "-id"], name="approval_newest_by_state"),
+            models.Index(fields=["workspace", "tool_name", "-requested_at", "-id"], name="approval_newest_by_tool"),
+            # How long teammates take; the dashboard measures from it alone.
+            models.Index(
+                fields=["workspace", "decided_by_kind", "decided_at"],
+                name="approval_decided",
+                include=["requested_at"],
+                condition=models.Q(decided_at__isnull=False),
+            ),
             # The sweep's: due requests of every workspace at once.
             models.Index(
                 fields=["expires_at", "id"],

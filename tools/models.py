@@ -238,6 +238,15 @@ class ToolRun(models.Model):
         indexes = [
             models.Index(fields=["workspace", "tool", "-queued_at"], name="run_by_tool"),
             models.Index(fields=["workspace", "conversation", "-queued_at"], name="run_by_conversation"),
+            # Which tools fail: counted from the first alone, the last fault found with the second.
+            models.Index(
+                fields=["workspace", "ended_at"],
+                name="run_ended",
+                include=["tool_name", "tool_label", "state", "started_by"],
+            ),
+            models.Index(
+                fields=["workspace", "tool_name", "-ended_at"], name="run_failed", condition=models.Q(state="failed")
+            ),
             # The claim loop's and the hourly check's: they work for every workspace at once.
             models.Index(fields=["queued_at"], name="run_queued", condition=models.Q(state="queued")),
             models.Index(fields=["started_at"], name="run_running", condition=models.Q(state="running")),
