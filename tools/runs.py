@@ -152,6 +152,8 @@ def _record(run: ToolRun, *, stuck: bool) -> None:
     data: dict[str, Json] = {"label": run.tool_label, "risk": run.risk, "code": run.code, "started_by": run.started_by}
     if run.http_status:
         data["http_status"] = run.http_status
+    if run.refusal:
+        data["refused"] = run.refusal["reason"]
     events.record(
         Kind.RUN_STUCK if stuck else ended, by=system(run.workspace_id), conversation_id=run.conversation_id or "",
         subject_id=run.id, tool_name=run.tool_name, data=data,
