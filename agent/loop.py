@@ -1,4 +1,4 @@
-"""The agent process: claims turns, calls and write-ups that are due, works on them side by side, keeps claims alive.
+"""The agent process: claims turns, calls and errands that are due, works on them side by side, keeps claims alive.
 
 The rows are the queue. A doorbell wakes it; without one it looks every second. Any number of such processes may run.
 """
@@ -11,12 +11,13 @@ import socket
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from django.db import InterfaceError, OperationalError
 from django.db.models import QuerySet
 
+from agent import errands, learning, turns, write_up
 from agent import turn as turn_module
-from agent import turns
 from agent.models.base import Model
-from agent.rows import Turn
+from agent.rows import ErrandKind, Turn
 from median_site.lib import live
 from median_site.lib.db import in_thread
 from tools import calls, runs, sync
@@ -27,19 +28,22 @@ logger = logging.getLogger(__name__)
 POLL_S: Final = 1.0
 TURNS: Final = 500
 CALLS: Final = 200
-WRITE_UPS: Final = 8
+ERRANDS: Final = 8
 SYNCS: Final = 8
 
 
 class AgentProcess:
     """Holds what this process has in hand: turns and calls by their ids."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, *, writer: Model | None = None) -> None:
+        """`writer` is the model of write-ups, the agent's own when there is none."""
         self.name = f"{socket.gethostname()[:30]}:{os.getpid()}:{secrets.token_hex(4)}"
         self.model = model
+        self.writer = writer or model
         self._turns: dict[str, asyncio.Task[None]] = {}
         self._calls: dict[str, asyncio.Task[None]] = {}
         self._write_ups: dict[str, asyncio.Task[None]] = {}
+        self._lessons: dict[str, asyncio.Task[None]] = {}
         self._syncs: dict[str, asyncio.Task[None]] = {}
         self._rung = asyncio.Event()
         self._stopping = asyncio.Event()
@@ -67,8 +71,10 @@ class AgentProcess:
                 self._start(self._turns, turn.id, self._work(turn))
             for run_id in await in_thread(self._due, runs.waiting_to_leave, CALLS, self._calls):
                 self._start(self._calls, run_id, self._call(run_id))
-            for run_id in await in_thread(self._due, runs.unwritten, WRITE_UPS, self._write_ups):
-                self._start(self._write_ups, run_id, in_thread(runs.write_up, run_id))
+            for errand in await in_thread(write_up.claim, limit=ERRANDS - len(self._write_ups)):
+                self._start(self._write_ups, errand.subject_id, write_up.run(errand, self.writer))
+            for errand in await in_thread(errands.claim, ErrandKind.LESSON, limit=ERRANDS - len(self._lessons)):
+                self._start(self._lessons, errand.subject_id, learning.run(errand, self.model))
             for workspace_id, endpoint_id in await in_thread(sync.claim_due, limit=max(0, SYNCS - len(self._syncs))):
                 self._start(self._syncs, endpoint_id, sync.run_due(workspace_id, endpoint_id))
         except Exception:
@@ -77,6 +83,8 @@ class AgentProcess:
     async def _work(self, turn: Turn) -> None:
         try:
             await turn_module.run(turn, self.model)
+        except (OperationalError, InterfaceError) as error:
+            logger.warning("The database was away during turn %s; it is taken up again: %s", turn.id, error)
         except Exception as error:
             logger.exception("Turn %s broke", turn.id)
             reason = f"something broke on our side ({type(error).__name__})."
@@ -131,3 +139,5 @@ class AgentProcess:
         await calls.close()
         await in_thread(turns.give_back, self.name)
         await self.model.aclose()
+        if self.writer is not self.model:
+            await self.writer.aclose()

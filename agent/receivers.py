@@ -2,12 +2,13 @@
 
 from django.dispatch import receiver
 
-from agent import turns
+from agent import errands, turns
+from agent.rows import ErrandKind
 from approvals.models import State, ToolApproval
 from approvals.signals import outcome_known
-from conversations.models import Conversation
-from conversations.signals import customer_wrote, handed_back, taken_over
-from tools.models import ToolRun
+from conversations.models import Conversation, Status
+from conversations.signals import conversation_ended, customer_wrote, handed_back, taken_over
+from tools.models import Starter, ToolRun
 from tools.signals import run_ended
 
 
@@ -26,6 +27,12 @@ def tell_outcome(approval: ToolApproval, conversation: Conversation, **_: object
 def tell_stuck(run: ToolRun, conversation: Conversation, stuck: bool, **_: object) -> None:
     if stuck and not run.approval:
         turns.ask(conversation, because="stuck")
+
+
+@receiver(conversation_ended, dispatch_uid="agent.learn")
+def learn(conversation: Conversation, **_: object) -> None:
+    if conversation.status == Status.RESOLVED:
+        errands.ask(ErrandKind.LESSON, workspace_id=conversation.workspace_id, subject_id=conversation.id)
 
 
 @receiver(taken_over, dispatch_uid="agent.taken_over")

@@ -79,6 +79,39 @@ class Step(models.Model):
         return f"{self.turn_id} step {self.number}"
 
     @property
+    def run_ids(self) -> set[str]:
+        """The runs that its calls became."""
+        return {call["run"] for call in self.calls if call["run"]}
+
+    @property
     def is_broken(self) -> bool:
         """One of its calls could not be read or did not fit its tool."""
         return any(call.get("unmade") == UNREADABLE for call in self.calls)
+
+
+class ErrandKind(models.TextChoices):
+    WRITE_UP = "write_up"
+    LESSON = "lesson"
+
+
+class Errand(models.Model):
+    """Something to do beside the turns, about one run or conversation; see agent.errands."""
+
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    id = models.BigAutoField(primary_key=True)
+    kind = models.CharField(max_length=8, choices=ErrandKind)
+    subject_id = models.CharField(max_length=40)
+    # While a process works on it, when its claim ends.
+    due_at = models.DateTimeField()
+    attempts = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        app_label = "agent"
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "kind", "subject_id"], name="errand_subject_unique")
+        ]
+        # The claim loop's: errands of every workspace at once.
+        indexes = [models.Index(fields=["kind", "due_at"], name="errand_due")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.subject_id}"

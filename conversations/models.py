@@ -193,6 +193,24 @@ class SavedReply(models.Model):
 
     workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="saved_replies")
     id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
+class Lesson(models.Model):
+    """A durable fact that a resolved conversation taught about its customer; the agent reads it in later ones."""
+
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
+    customer = models.ForeignKey(Customer, on_delete=models.CASCADE, related_name="lessons")
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="lessons")
+    text = models.CharField(max_length=200)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["workspace", "customer", "text"], name="lesson_text_unique")]
+        indexes = [models.Index(fields=["workspace", "customer", "-created_at"], name="lesson_by_customer")]
+
+    def __str__(self) -> str:
+        return self.text
+
+
     title = models.CharField(max_length=80)
     text = models.TextField()
 

@@ -25,6 +25,7 @@ class Kind(StrEnum):
     TURN_FAILED = "turn.failed"
     APPROVAL_REQUESTED = "approval.requested"
     APPROVAL_REVIEWING = "approval.reviewing"
+    LESSON_FORGOTTEN = "lesson.forgotten"
     APPROVAL_PASSED_ON = "approval.passed_on"
     APPROVAL_UNCHECKED = "approval.unchecked"
     APPROVED = "approval.approved"

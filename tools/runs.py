@@ -20,6 +20,7 @@ from team.events import Kind
 from tools import outcomes, signals, writeups
 from tools.models import RunState, Starter, ToolRun
 from tools.outcomes import Outcome
+from tools.writeups import WriteUp
 
 # A turn sends its own calls at once; whatever still waits after this was left behind by a process that died.
 LEFT_BEHIND: Final = timedelta(seconds=10)
@@ -100,12 +101,14 @@ def fail_stuck() -> int:
     )
 
 
-def write_up(call_id: str) -> None:
-    """Make the headline and rows of a completed run, once."""
+def write_up(call_id: str, *, made: WriteUp | None = None) -> None:
+    """Keep the headline and rows of a completed run, once; without any given, the deterministic ones."""
     with transaction.atomic():
         run = ToolRun.objects.get(id=call_id)
         conversation = threads.lock(run.conversation_id) if run.conversation_id else None
-        made = writeups.write_up(label=run.tool_label, result=outcomes.stored_result(run.raw), refusal=run.refusal)
+        made = made or writeups.write_up(
+            label=run.tool_label, result=outcomes.stored_result(run.raw), refusal=run.refusal
+        )
         unwritten = ToolRun.objects.filter(id=call_id, state=RunState.COMPLETED, headline="")
         if unwritten.update(headline=made.headline, rows=made.as_json()) and conversation:
             _touch(conversation, run)

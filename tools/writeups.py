@@ -58,7 +58,7 @@ def write_up(*, label: str, result: Json, refusal: Mapping[str, Json] | None) ->
         return WriteUp(_cut(f"{label} returned {_counted(len(result), 'item')}"), _rows(result))
     if isinstance(result, dict):
         return WriteUp(_headline(label, result), _rows(result))
-    return WriteUp(_cut(f"{label}: {_spoken(result)}"))
+    return WriteUp(_cut(f"{label}: {spoken(result)}"))
 
 
 def _of_text(label: str, result: str) -> WriteUp:
@@ -88,7 +88,7 @@ def _rows(result: Json) -> tuple[Row, ...]:
         if len(made) == ROW_LIMIT:
             break
         label = values.label_of("_".join(path)) or " ".join(path)
-        made.append(Row(label, _spoken(value), strict_json.dumps(value)))
+        made.append(Row(label, spoken(value), strict_json.dumps(value)))
     return tuple(made)
 
 
@@ -102,7 +102,7 @@ def _leaves(value: Json, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...
         yield path, value
 
 
-def _spoken(value: Json) -> str:
+def spoken(value: Json) -> str:
     """A plain value as people read it. A long text is cut; the raw output has all of it."""
     if isinstance(value, bool):
         return "Yes" if value else "No"

@@ -4,20 +4,19 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('agent', '0001_first'),
+        ("agent", "0001_first"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='turn',
-            name='needs',
+            model_name="turn",
+            name="needs",
             field=models.BigIntegerField(default=0),
         ),
         migrations.AddField(
-            model_name='turn',
-            name='seen',
+            model_name="turn",
+            name="seen",
             field=models.BigIntegerField(blank=True, null=True),
         ),
     ]

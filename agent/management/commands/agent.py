@@ -18,7 +18,10 @@ class Command(BaseCommand):
 
     async def _run(self) -> None:
         model = from_settings(settings.MEDIAN_MODEL_URL, key=settings.MEDIAN_MODEL_KEY, name=settings.MEDIAN_MODEL_NAME)
-        process = AgentProcess(model)
+        writer = from_settings(
+            settings.MEDIAN_WRITEUP_URL, key=settings.MEDIAN_WRITEUP_KEY, name=settings.MEDIAN_WRITEUP_NAME
+        )
+        process = AgentProcess(model, writer=writer)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, process.stop)

@@ -1,0 +1,46 @@
+"""Work beside the turns, such as write-ups: the row is the claim, which one process holds for a minute at a time."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Final
+
+from django.db import transaction
+
+from agent.rows import Errand
+from median_site.lib import clock, live
+
+# Longer than any errand takes. After it the errand is due again, in any process.
+HELD: Final = timedelta(minutes=1)
+
+
+def ask(kind: str, *, workspace_id: str, subject_id: str) -> None:
+    """Have this done soon; asked again before it is done, it is done once."""
+    add(kind, [(workspace_id, subject_id)])
+    live.wake("agent")
+
+
+def add(kind: str, subjects: Iterable[tuple[str, str]]) -> None:
+    """Errands about these (workspace's id, subject's id), where there is none yet."""
+    now = clock.now()
+    rows = [
+        Errand(workspace_id=workspace, kind=kind, subject_id=subject, due_at=now) for workspace, subject in subjects
+    ]
+    Errand.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def claim(kind: str, *, limit: int) -> list[Errand]:
+    """Take up to `limit` errands that are due; each goes to one process."""
+    with transaction.atomic():
+        due = Errand.objects.filter(kind=kind, due_at__lte=clock.now()).order_by("due_at")
+        taken = list(due.select_for_update(skip_locked=True)[: max(0, limit)])
+        for errand in taken:
+            errand.due_at = clock.now() + HELD
+            errand.attempts += 1
+        if taken:
+            Errand.objects.bulk_update(taken, ["due_at", "attempts"])
+    return taken
+
+
+def done(errand: Errand) -> None:
+    """It is done and forgotten."""
+    Errand.objects.filter(id=errand.id).delete()
