@@ -1,4 +1,4 @@
-"""What a model wrote as arguments, made into an input or refused. Pure.
+"""What a model wrote as arguments, made into an input or refused.
 
 Never repaired and never guessed: broken text, or text that may be cut off, is not an input.
 """
@@ -8,8 +8,9 @@ from typing import Final
 
 from agent.models.base import ToolCall
 from median_site.lib import strict_json, text
+from median_site.lib.actors import Actor
 from median_site.lib.strict_json import Json, JsonError
-from tools import schema
+from tools import inputs
 from tools.models import Tool
 
 SHOWN: Final = 200
@@ -22,18 +23,20 @@ class BadArguments(Exception):
     message: str
 
 
-def read(call: ToolCall, tool: Tool, *, finish: str) -> str:
-    """The exact JSON text of the input that a call of `tool` would send. Raises BadArguments."""
+def read(call: ToolCall, tool: Tool, *, finish: str, by: Actor, conversation_id: str) -> str:
+    """The exact JSON text of the input that a call of `tool` would send. Raises BadArguments.
+
+    A value for a per-user tool's subject is dropped and logged as tried by `by`.
+    """
     if finish == "length":
         raise BadArguments("The answer was cut off by its length, so nothing was called. Write it again, shorter.")
-    compiled = schema.compile_schema(tool.input_schema)
     value = _value(call.arguments)
     if not isinstance(value, dict):
         raise BadArguments(f"The arguments of {tool.name} must be one JSON object. They were: {_shown(call)}")
-    errors = schema.check_input(compiled, value)
-    if errors:
-        raise BadArguments(" ".join(error.message for error in errors[:5]))
-    return strict_json.dumps(schema.normalize(compiled, value))
+    made = inputs.read(tool, value, by=by, conversation_id=conversation_id)
+    if made.errors:
+        raise BadArguments(" ".join(error.message for error in made.errors[:5]))
+    return made.text
 
 
 def _value(written: str | None) -> Json:

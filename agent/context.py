@@ -11,7 +11,7 @@ from typing import Final
 
 from django.db import transaction
 
-from agent import prompts, transcript
+from agent import prompts, session_start, transcript
 from agent.models.base import Message, ToolSpec
 from agent.rows import Step, Turn
 from agent.transcript import Part
@@ -19,7 +19,7 @@ from approvals.models import OPEN, ToolApproval
 from conversations import threads
 from conversations.models import Conversation, Item, ItemKind
 from median_site.lib import clock
-from tools import outcomes, schema
+from tools import offered, outcomes, schema
 from tools.models import Starter, Tool, ToolRun
 
 ITEMS: Final = 200
@@ -59,9 +59,10 @@ def build(turn: Turn) -> Context:
         results = _results(conversation, steps, [*ended, *untold])
         turns = Turn.objects.filter(conversation=conversation, seen__gte=since).exclude(id=turn.id)
         parts = [*said, *_turns(turns, ended, steps, results), *_lost(conversation)]
-        tools = _tools(conversation)
+        tools = offered.to_agent(conversation)
+        started = session_start.messages(conversation)
     messages = [Message("system", prompts.system(conversation.workspace, conversation.customer))]
-    messages += transcript.in_order(parts)
+    messages += [*started, *transcript.in_order(parts)]
     messages += transcript.outcomes_of(untold, results)
     return Context(messages, own, tools, [row.id for row in untold])
 
@@ -127,14 +128,6 @@ def _lost(conversation: Conversation) -> list[Part]:
     lost = {run.id: run for run in rows}
     places = Item.objects.filter(conversation=conversation, kind=ItemKind.RUN, ref__in=list(lost)) if lost else []
     return [transcript.lost(lost[item.ref], at=item.version) for item in places]
-
-
-def _tools(conversation: Conversation) -> list[Tool]:
-    """Switched on, served by the last good sync, and allowed by what the customer's session token carries."""
-    rows = Tool.objects.usable().filter(workspace_id=conversation.workspace_id).order_by("name")
-    valid = conversation.claims_expire_at is not None and conversation.claims_expire_at > clock.now()
-    held = conversation.claims if valid else {}
-    return [tool for tool in rows if not tool.requires or held.get(tool.requires)]
 
 
 def _spec(tool: Tool) -> ToolSpec:

@@ -25,7 +25,7 @@ def tell_outcome(approval: ToolApproval, conversation: Conversation, **_: object
 
 @receiver(run_ended, dispatch_uid="agent.run_stuck")
 def tell_stuck(run: ToolRun, conversation: Conversation, stuck: bool, **_: object) -> None:
-    if stuck and not run.approval:
+    if stuck and not run.approval and run.started_by != Starter.SESSION_START:
         turns.ask(conversation, because="stuck")
 
 

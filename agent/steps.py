@@ -79,7 +79,8 @@ def _plan(
     if tool is None:
         return _answered(call, outcomes.UNKNOWN_TOOL_FOR_MODEL, unmade="unknown_tool")
     try:
-        input_text = arguments.read(call, tool, finish=finish)
+        agent = threads.agent_actor(conversation)
+        input_text = arguments.read(call, tool, finish=finish, by=agent, conversation_id=conversation.id)
     except BadArguments as bad:
         told: Json = {"error": UNREADABLE, "tool": tool.name, "message": bad.message}
         return _answered(call, told, unmade=UNREADABLE)

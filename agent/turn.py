@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Final
 
@@ -9,7 +10,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
-from agent import budget, context, steps, turns
+from agent import budget, context, session_start, steps, turns
 from agent.models.base import Answer, Message, Model, ModelError
 from agent.rows import Step, Turn, TurnState
 from approvals.models import ToolApproval
@@ -39,10 +40,11 @@ async def run(turn: Turn, model: Model) -> None:
         return
     if not await in_thread(_has_answered_before, turn):
         await sync.run_all(turn.workspace_id)
+        await _settle(await in_thread(session_start.plan, turn))
     start = await in_thread(context.build, turn)
     done = start.steps
     if done:
-        await _settle(done[-1])
+        await _settle(done[-1].run_ids)
     while not _is_too_much(done):
         try:
             answer = await _ask(model, start.messages + await in_thread(context.so_far, turn, done), start)
@@ -56,7 +58,7 @@ async def run(turn: Turn, model: Model) -> None:
         if step is None:
             return
         done.append(step)
-        await _settle(step)
+        await _settle(step.run_ids)
     await _give_up(turn, "it took too many steps or calls that no tool takes.", COULD_NOT_DO_IT)
 
 
@@ -81,9 +83,8 @@ async def _ask_once(model: Model, messages: list[Message], start: context.Contex
     return answer
 
 
-async def _settle(step: Step) -> None:
-    """Send the step's calls side by side and wait until every one has its result."""
-    run_ids = {call["run"] for call in step.calls if call["run"]}
+async def _settle(run_ids: Iterable[str]) -> None:
+    """Send these calls side by side and wait until every one has its result."""
     results = await asyncio.gather(*(_settle_run(run_id) for run_id in run_ids), return_exceptions=True)
     for result in results:
         if isinstance(result, Exception):

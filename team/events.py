@@ -40,6 +40,11 @@ class Kind(StrEnum):
     ENDPOINT_SYNCED = "endpoint.synced"
     SYNC_FAILED = "endpoint.sync_failed"
     TOOL_SWITCHED = "tool.switched"
+    HTTP_TOOL_SAVED = "http_tool.saved"
+    HTTP_TOOL_REMOVED = "http_tool.removed"
+    HTTP_TOOLS_IMPORTED = "http_tools.imported"
+    TOOLS_PUBLISHED = "http_tools.published"
+    SUBJECT_DROPPED = "tool.subject_dropped"
     SIGNING_KEY_ROTATED = "signing_key.rotated"
     SESSION_REFUSED = "session.refused"
 

@@ -6,11 +6,10 @@ from django.db import transaction
 
 from conversations import threads
 from conversations.models import Conversation, Status
-from median_site.lib import strict_json
 from median_site.lib.actors import Actor, ActorKind
 from median_site.lib.errors import DomainError
 from median_site.lib.strict_json import Json
-from tools import runs, schema
+from tools import inputs, offered, runs
 from tools.models import RunState, Starter, Tool, ToolRun
 
 IN_FLIGHT_LIMIT: Final = 3
@@ -52,8 +51,10 @@ def run(conversation_id: str, tool_name: str, input_value: dict[str, Json], *, b
         conversation = threads.lock(conversation_id, by=by)
         if conversation.status == Status.ARCHIVED:
             raise Archived
-        tool = _tool(tool_name, by=by)
-        input_text = _input(tool, input_value)
+        tool = offered.by_name(conversation, tool_name)
+        if tool is None:
+            raise Unavailable(_label(tool_name, by=by))
+        input_text = _input(tool, input_value, by=by, conversation=conversation)
         if _in_flight(conversation) >= IN_FLIGHT_LIMIT:
             raise TooManyRunning
         return runs.queue(
@@ -62,20 +63,17 @@ def run(conversation_id: str, tool_name: str, input_value: dict[str, Json], *, b
         )  # fmt: skip
 
 
-def _tool(name: str, *, by: Actor) -> Tool:
+def _label(name: str, *, by: Actor) -> str:
     tools = Tool.objects.filter(workspace_id=by.workspace_id, name=name)
-    tool = tools.usable().first()
-    if tool is None:
-        raise Unavailable(tools.values_list("label", flat=True).first() or name)
-    return tool
+    return tools.values_list("label", flat=True).first() or name
 
 
-def _input(tool: Tool, value: dict[str, Json]) -> str:
+def _input(tool: Tool, value: dict[str, Json], *, by: Actor, conversation: Conversation) -> str:
     """The exact JSON text that will leave."""
-    compiled = schema.compile_schema(tool.input_schema)
-    for error in schema.check_input(compiled, value):
+    made = inputs.read(tool, value, by=by, conversation_id=conversation.id)
+    for error in made.errors:
         raise BadInput(error.message, field=error.path)
-    return strict_json.dumps(schema.normalize(compiled, value))
+    return made.text
 
 
 def _in_flight(conversation: Conversation) -> int:

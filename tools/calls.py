@@ -4,6 +4,8 @@ The network is touched between two transactions and inside none.
 """
 
 import asyncio
+import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -12,12 +14,15 @@ from django.conf import settings
 
 from median_site.lib import canonical_json, clock, strict_json
 from median_site.lib.db import in_thread
-from tools import endpoints, keys, outcomes, runs, schema, signing, wire
+from tools import endpoints, http_request, inputs, keys, offered, outcomes, runs, schema, signing, wire
 from tools.client import Answer, Client, Failure, Limit, Outbound
-from tools.models import Endpoint, RunState, Starter, ToolRun
-from tools.outcomes import Outcome
+from tools.http_request import BadValue
+from tools.models import Endpoint, RunState, Starter, Tool, ToolRun
+from tools.outcomes import Outcome, ToolKind
 
-ANSWER_LIMIT: Final = Limit(bytes=100_000)
+ANSWER_LIMITS: Final[Mapping[ToolKind, Limit]] = {"manifest": Limit(bytes=100_000), "http": Limit(characters=16_384)}
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,63 +68,88 @@ async def close() -> None:
         await held.aclose()
 
 
-async def exchange(call_id: str, outbound: Outbound) -> Exchange:
+async def exchange(call_id: str, outbound: Outbound, *, kind: ToolKind) -> Exchange:
     """Send a call whose run is running and record what came back. For the one that may send it, and once."""
     try:
-        answer = await client().send(outbound, limit=ANSWER_LIMIT)
-        outcome = outcomes.from_answer(answer, kind="manifest")
+        answer = await client().send(outbound, limit=ANSWER_LIMITS[kind])
+        outcome = outcomes.from_answer(answer, kind=kind)
     except Exception:
         # Whatever broke, it broke on our side after the call may have left: say so, and never send it again.
-        await in_thread(runs.finish, call_id, outcomes.request_failed())
+        await in_thread(runs.finish, call_id, outcomes.request_failed(kind=kind))
         raise
     return Exchange(outbound, answer, outcome, await in_thread(runs.finish, call_id, outcome))
 
 
 async def _send(call_id: str) -> bool:
-    outbound = await in_thread(_claim, call_id)
-    return outbound is not None and (await exchange(call_id, outbound)).recorded
+    claimed = await in_thread(_claim, call_id)
+    if claimed is None:
+        return False
+    outbound, kind = claimed
+    return (await exchange(call_id, outbound, kind=kind)).recorded
 
 
-def _claim(call_id: str) -> Outbound | None:
+def _claim(call_id: str) -> tuple[Outbound, ToolKind] | None:
     """The signed request, once the right to send it is ours; None when it is somebody else's or must not leave."""
     rows = ToolRun.objects.select_related("tool__endpoint", "conversation__customer", "workspace")
     run = rows.get(id=call_id)
     if run.state != RunState.QUEUED:
         return None
-    problem = _unavailable(run)
+    problem = _problem(run)
     if problem:
         runs.refuse(call_id, problem)
         return None
     outbound = signed(run, now=clock.now())
-    return outbound if runs.begin(call_id) else None
+    return (outbound, run.kind) if runs.begin(call_id) else None
 
 
-def _unavailable(run: ToolRun) -> Outcome | None:
+def _problem(run: ToolRun) -> Outcome | None:
     """Why a call that was asked for can no longer leave, from the tool as it is now."""
-    tool = run.tool
-    usable = tool and tool.present and tool.switched_on and tool.endpoint.removed_at is None
-    if tool is None or not usable or tool.endpoint_id != run.endpoint_id:
-        return outcomes.no_longer_available()
+    tool = offered.of_run(run)
+    if tool is None:
+        return outcomes.no_longer_available(kind=run.kind)
     if schema.check_input(schema.compile_schema(tool.input_schema), strict_json.loads(run.input)):
-        return outcomes.no_longer_fits()
+        return outcomes.no_longer_fits(kind=run.kind)
+    try:
+        _http_request(run, tool)
+    except BadValue as fault:
+        logger.warning("Call %s of %s cannot be made: %s", run.id, tool.name, fault.message)
+        return outcomes.request_failed(kind=run.kind)
     return None
 
 
 def signed(run: ToolRun, *, now: datetime) -> Outbound:
     """The request of a run whose tool is there, signed to leave now. Send it only with the right to."""
-    tool, conversation = run.tool, run.conversation
-    assert tool is not None  # noqa: S101  (_unavailable has refused a run without one)
-    subject, visitor = _visitor(run)
+    tool = offered.of_run(run)
+    assert tool is not None  # noqa: S101  (_problem has refused a run without one)
+    if request := _http_request(run, tool):
+        sent = {"Authorization": f"Bearer {_assertion(run, now=now)}", "X-Median-Call-Id": run.id}
+        sent |= {"Content-Type": "application/json"} if request.body is not None else {}
+        return Outbound(request.method, request.url, sent, request.body or b"")
+    assert tool.endpoint is not None  # noqa: S101  (only an HTTP tool has none)
     body = wire.call_body(
         tool=run.tool_name,
         call_id=run.id,
         input_text=run.input,
-        conversation_id=conversation.id if conversation else run.tested_in or run.id,
+        conversation_id=run.conversation.id if run.conversation else run.tested_in or run.id,
         risk=tool.risk,
-        visitor=visitor,
+        visitor=_visitor(run)[1],
         approved_by=run.approver_name,
     )
-    assertion = signing.assertion(
+    signatures = headers(tool.endpoint, run.id, _assertion(run, now=now), now=now, body=body)
+    return Outbound("POST", tool.endpoint.url, signatures, body)
+
+
+def _http_request(run: ToolRun, tool: Tool) -> http_request.Request | None:
+    """The request of an HTTP tool, None for a manifest tool. Its subject is the assertion's. Raises BadValue."""
+    definition, value = inputs.definition_of(tool), strict_json.loads(run.input)
+    if definition is None or not isinstance(value, dict):
+        return None
+    return http_request.build(definition, value, subject=_visitor(run)[0] or run.id)
+
+
+def _assertion(run: ToolRun, *, now: datetime) -> str:
+    subject, visitor = _visitor(run)
+    return signing.assertion(
         keys.current(run.workspace_id),
         issuer=run.workspace.issuer,
         audience=run.tool_name,
@@ -127,10 +157,9 @@ def signed(run: ToolRun, *, now: datetime) -> Outbound:
         anonymous=not visitor.verified,
         call_id=run.id,
         now=now,
-        turn=run.turn_id if run.turn_id and run.started_by == Starter.AGENT else None,
+        turn=run.turn_id if run.turn_id and run.started_by in {Starter.AGENT, Starter.SESSION_START} else None,
         approval=_approval_claim(run),
     )
-    return Outbound("POST", tool.endpoint.url, headers(tool.endpoint, run.id, assertion, now=now, body=body), body)
 
 
 def _visitor(run: ToolRun) -> tuple[str | None, wire.Visitor]:

@@ -18,6 +18,7 @@ MAX_PARAMETERS: Final = 50
 _NAME: Final = re.compile("[A-Za-z][A-Za-z0-9_-]{0,63}")
 # What every model's API takes as a key.
 _KEY: Final = re.compile("[A-Za-z0-9_.-]{1,64}")
+KEY_RULE: Final = "1 to 64 letters, digits, _, . or -"
 _PLAIN: Final = {"string", "integer", "number", "boolean", "null"}
 
 
@@ -67,7 +68,7 @@ def _parameters(raw: Json, faults: list[Fault]) -> Iterator[Parameter]:
             continue
         name, place = _text(each, "name"), _text(each, "place")
         if not _KEY.fullmatch(name):
-            faults.append(Fault(f"{field}.name", "A parameter's name has 1 to 64 letters, digits, _, . or -."))
+            faults.append(Fault(f"{field}.name", f"A parameter's name has {KEY_RULE}."))
         if place not in PLACES:
             faults.append(Fault(f"{field}.place", f"The place of {name or 'a parameter'} is path, query or body."))
         try:
@@ -75,6 +76,12 @@ def _parameters(raw: Json, faults: list[Fault]) -> Iterator[Parameter]:
                             cast(Place, place))  # fmt: skip
         except SchemaError as error:
             faults.append(Fault(f"{field}.schema", f"The schema of {name or 'this parameter'}: {error}"))
+
+
+def check_key(name: str) -> None:
+    """Raises SchemaError for a name that a parameter cannot have."""
+    if not _KEY.fullmatch(name):
+        raise SchemaError(f"A parameter's name has {KEY_RULE}.")
 
 
 def parameter_schema(raw: Json, *, place: str) -> dict[str, Json]:
@@ -124,7 +131,7 @@ def _subject(raw: Json, faults: list[Fault]) -> Subject | None:
         return None
     name, place = (_text(raw, "name"), _text(raw, "place")) if isinstance(raw, dict) else ("", "")
     if not _KEY.fullmatch(name):
-        faults.append(Fault("subject.name", "The subject's name has 1 to 64 letters, digits, _, . or -."))
+        faults.append(Fault("subject.name", f"The subject's name has {KEY_RULE}."))
     if place not in PLACES:
         faults.append(Fault("subject.place", "The subject's place is path, query or body."))
     return Subject(name, cast(Place, place))

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from median_site.lib import strict_json
+from median_site.lib.errors import DomainError
 from median_site.lib.strict_json import Json
 from tools.http_definitions import PLACEHOLDER, Definition
 
@@ -22,13 +23,14 @@ class Request(NamedTuple):
     body: bytes | None
 
 
-class BadValue(ValueError):
+class BadValue(DomainError):
     """A value that cannot stand where its parameter goes; `field` is the parameter."""
 
-    def __init__(self, field: str, message: str) -> None:
-        super().__init__(message)
-        self.field = field
-        self.message = message
+    code = "invalid_input"
+    status = 422
+
+    def __init__(self, name: str, message: str) -> None:
+        super().__init__(message, field=name)
 
 
 def build(definition: Definition, values: Mapping[str, Json], *, subject: str) -> Request:

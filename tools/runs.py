@@ -71,7 +71,7 @@ def queue(
 
 def waiting_to_leave() -> QuerySet[ToolRun]:
     """Queued runs that any agent process may take: approved and by hand at once, a turn's own once left behind."""
-    own_turns = Q(started_by=Starter.AGENT, approval=None)
+    own_turns = Q(started_by__in=[Starter.AGENT, Starter.SESSION_START], approval=None)
     left_behind = Q(queued_at__lt=clock.now() - LEFT_BEHIND)
     return ToolRun.objects.filter(~own_turns | left_behind, state=RunState.QUEUED).order_by("queued_at")
 
@@ -95,9 +95,9 @@ def refuse(call_id: str, outcome: Outcome) -> bool:
 def fail_stuck() -> int:
     """Fail every call that has run for ten minutes without reporting back. Gives how many."""
     stuck = ToolRun.objects.filter(state=RunState.RUNNING, started_at__lte=clock.now() - STUCK).order_by("started_at")
-    no_result = outcomes.no_result()
     return sum(
-        _end(run_id, no_result, was=RunState.RUNNING, stuck=True) for run_id in stuck.values_list("id", flat=True)
+        _end(run.id, outcomes.no_result(kind=run.kind), was=RunState.RUNNING, stuck=True)
+        for run in stuck.only("id", "endpoint_id")
     )
 
 

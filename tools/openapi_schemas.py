@@ -1,0 +1,132 @@
+"""Schemas of an OpenAPI document as JSON Schemas that stand alone: references in place, 3.0 as 2020-12. Pure.
+
+A document can make its references explode; a budget of parts, for one schema and for the document, ends that.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from median_site.lib.strict_json import Json
+
+MAX_PARTS: Final = 4_000  # of one schema, its references put in place
+MAX_DOCUMENT_PARTS: Final = 400_000
+MAX_DEPTH: Final = 24
+MAX_HOPS: Final = 8  # a reference to a reference
+
+# Of no meaning to a validator.
+_DROPPED: Final = {"example", "examples", "xml", "discriminator", "externalDocs", "nullable", "readOnly", "writeOnly"}
+_MAPS: Final = {"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"}
+_DATA: Final = {"enum", "const", "default"}
+
+
+class Unresolved(Exception):
+    """A part of the document that cannot be used, said for the person who imports it."""
+
+
+class Resolver:
+    """Puts what references point at in their place, within the bounds."""
+
+    def __init__(self, root: Mapping[str, Json]) -> None:
+        self._root = root
+        self._spent = 0
+
+    def target(self, part: Json) -> Json:
+        """The part itself, or what its reference points at. Raises Unresolved."""
+        for _ in range(MAX_HOPS):
+            if not isinstance(part, dict) or "$ref" not in part:
+                return part
+            part = self._follow(part["$ref"])
+        raise Unresolved("A reference points from one to the next without end.")
+
+    def schema(self, part: Json) -> dict[str, Json]:
+        """A schema that stands alone. Raises Unresolved."""
+        made = self._inline(part, depth=0, start=self._spent)
+        if not isinstance(made, dict):
+            raise Unresolved("It has no schema.")
+        return made
+
+    def _inline(self, part: Json, *, depth: int, start: int) -> Json:
+        self._spent += 1
+        if self._spent > MAX_DOCUMENT_PARTS:
+            raise Unresolved("The document is too large to be read in one go. Pick operations by a part of their path.")
+        if depth > MAX_DEPTH or self._spent - start > MAX_PARTS:
+            raise Unresolved("A schema is too large, or refers to itself.")
+        if isinstance(part, list):
+            return [self._inline(each, depth=depth + 1, start=start) for each in part]
+        if not isinstance(part, dict):
+            return part
+        if "$ref" in part:
+            beside = {key: value for key, value in part.items() if key in {"description", "nullable"}}
+            target = self.target(part)
+            part = {**target, **beside} if isinstance(target, dict) else target
+            return self._inline(part, depth=depth + 1, start=start)
+        made: dict[str, Json] = {}
+        for key, held in part.items():
+            if key in _MAPS and isinstance(held, dict):
+                made[key] = {
+                    name: self._inline(each, depth=depth + 1, start=start)
+                    for name, each in held.items()
+                    if not (isinstance(each, dict) and each.get("readOnly") is True)
+                }
+            elif key in _DATA:
+                made[key] = held
+            elif key not in _DROPPED and not key.startswith("x-"):
+                made[key] = self._inline(held, depth=depth + 1, start=start)
+        return _modern(made, nullable=part.get("nullable") is True)
+
+    def _follow(self, ref: Json) -> Json:
+        if not isinstance(ref, str) or not ref.startswith("#/"):
+            raise Unresolved("A reference points out of the document.")
+        found: Json = dict(self._root)
+        for step in ref[2:].split("/"):
+            name = step.replace("~1", "/").replace("~0", "~")
+            if not isinstance(found, dict) or name not in found:
+                raise Unresolved(f"{ref[:100]} is not in the document.")
+            found = found[name]
+        return found
+
+
+def kinds(schema: Mapping[str, Json]) -> list[Json]:
+    """The types that a schema names at its top."""
+    said = schema.get("type")
+    return said if isinstance(said, list) else [said]
+
+
+def fields(schema: Mapping[str, Json]) -> tuple[dict[str, Json] | None, set[str]]:
+    """The fields of an object and the names of the required ones, those of allOf put together; None if it is no object.
+
+    A choice between several objects is none: a tool's parameters are one list.
+    """
+    held: dict[str, Json] = {}
+    needed: set[str] = set()
+    if "oneOf" in schema or "anyOf" in schema or not {*map(str, kinds(schema))} <= {"object", "null", "None"}:
+        return None, needed
+    own, required, parts = schema.get("properties"), schema.get("required"), schema.get("allOf")
+    for part in parts if isinstance(parts, list) else []:
+        more, also = fields(part) if isinstance(part, dict) else (None, set[str]())
+        if more is None:
+            return None, needed
+        held |= more
+        needed |= also
+    held |= own if isinstance(own, dict) else {}
+    needed |= {str(name) for name in required} if isinstance(required, list) else set()
+    return (held or None), needed & held.keys()
+
+
+def _modern(schema: dict[str, Json], *, nullable: bool) -> dict[str, Json]:
+    """What 3.0 says in its own way, as 2020-12 says it."""
+    for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
+        if isinstance(schema.get(exclusive), bool) and schema.pop(exclusive) and bound in schema:
+            schema[exclusive] = schema.pop(bound)
+    said = schema.get("type")
+    if nullable and isinstance(said, str):
+        schema["type"] = [said, "null"]
+        constants = schema.get("enum")
+        if isinstance(constants, list) and None not in constants:
+            schema["enum"] = [*constants, None]
+    properties, required = schema.get("properties"), schema.get("required")
+    if isinstance(required, list) and isinstance(properties, dict):
+        schema["required"] = [name for name in required if name in properties]
+    elif "required" in schema and not isinstance(required, list):
+        del schema["required"]
+    return schema
