@@ -1,26 +1,18 @@
 """live.js in a real browser: what is pushed lands in its place, and takes nothing away from who is working there."""
 
-import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from django.db import connections
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from conversations import threads
+from tests.chromium import chromium, closing_connections
 from tests.page_socket import signed_in
 from tests.web_process import WebProcess, serving
 from tests.world import World
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
-CHROMIUM = next((path for path in ("/usr/bin/chromium", "/usr/bin/chromium-browser") if Path(path).exists()), None)
-
-if CHROMIUM is None and os.environ.get("CI") != "true":
-    pytest.skip("chromium is not installed", allow_module_level=True)
 
 
 @pytest.fixture(scope="module")
@@ -31,10 +23,8 @@ def web(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright, pytest.MonkeyPatch.context() as patch:
-        # Playwright runs an event loop in this thread; the ORM is used here all the same.
-        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-        yield playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with chromium() as browser:
+        yield browser
 
 
 @pytest.fixture
@@ -50,15 +40,16 @@ def page(browser: Browser, world: World, web: WebProcess, complaints: list[str])
     _, cookie = signed_in(world.kim)
     name, value = cookie.split("=", 1)
     address = f"http://127.0.0.1:{web.port}"
-    with browser.new_context(base_url=address, viewport={"width": 1280, "height": 700}) as context:
+    with (
+        closing_connections(),
+        browser.new_context(base_url=address, viewport={"width": 1280, "height": 700}) as context,
+    ):
         context.add_cookies([{"name": name, "value": value, "url": address}])
         page = context.new_page()
         page.on("console", lambda message: message.type == "error" and complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(f"/inbox/{world.conversation.id}/")
         yield page
-    # With an event loop in this thread, Django's own closing at the end looks elsewhere.
-    connections.close_all()
 
 
 def test_a_push_lands_in_its_place_and_leaves_the_writer_alone(world: World, page: Page, complaints: list[str]) -> None:

@@ -1,0 +1,154 @@
+"""One card in several windows: its steps, a second press, a late press, and what was missed while the line was down."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, WebSocketRoute, expect
+
+from approvals import decisions
+from approvals.models import ToolApproval
+from conversations import threads
+from team.events import Kind
+from team.models import Event
+from tests.approvals.requests import request
+from tests.browser.conftest import OpenWindow, card_of, deafen, reads
+from tests.chromium import Complaints
+from tests.web_process import WebProcess
+from tests.world import World
+from tools import outcomes, runs
+from tools.client import Answer
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+REFUNDED = '{"refunded":true,"amount":48}'
+
+
+@pytest.fixture
+def approval(world: World) -> ToolApproval:
+    threads.customer_wrote(world.conversation.id, body="I'd like a refund.", client_id="message-1")
+    return request(world)
+
+
+@pytest.fixture
+def sam(open_window: OpenWindow, web: WebProcess, world: World, approval: ToolApproval) -> Page:
+    """Sam's window, on the thread with the card."""
+    page = open_window(web.url, world.sam)
+    page.goto(f"/inbox/{world.conversation.id}/")
+    expect(card_of(page)).to_have_attribute("data-state", "pending")
+    return page
+
+
+@pytest.fixture
+def kim(open_window: OpenWindow, web: WebProcess, world: World, approval: ToolApproval) -> Page:
+    """Kim's window, on the same thread."""
+    page = open_window(web.url, world.kim)
+    page.goto(f"/inbox/{world.conversation.id}/")
+    expect(card_of(page)).to_have_attribute("data-state", "pending")
+    return page
+
+
+class Line:
+    """The line of a page's socket, which can be cut: the browser's own "offline" leaves open sockets alone."""
+
+    def __init__(self) -> None:
+        self._is_up = True
+        self._open: list[WebSocketRoute] = []
+
+    def carry(self, socket: WebSocketRoute) -> None:
+        if not self._is_up:
+            return socket.close()
+        socket.connect_to_server()
+        self._open.append(socket)
+        return None
+
+    def cut(self) -> None:
+        self._is_up = False
+        for socket in self._open:
+            socket.close()
+
+    def mend(self) -> None:
+        self._is_up = True
+
+
+def decided(approval: ToolApproval) -> int:
+    """How many decisions the log has."""
+    return Event.objects.filter(subject_id=approval.id, kind__in=[Kind.APPROVED, Kind.DENIED]).count()
+
+
+def answered() -> outcomes.Outcome:
+    body = REFUNDED.encode()
+    answer = Answer(
+        status=200, headers={}, body=body, text=REFUNDED, replaced=False, truncated=False, elapsed_s=0.1
+    )  # fmt: skip
+    return outcomes.from_answer(answer, kind="manifest")
+
+
+def test_a_card_goes_through_its_states_in_both_windows(approval: ToolApproval, sam: Page, kim: Page) -> None:
+    card_of(sam).locator("[data-approve]").click()
+    reads(card_of(sam).locator(".outcome"), "Approved by you · running now")
+    reads(card_of(kim).locator(".outcome"), "Approved by Sam · running now", within_ms=1_000)
+
+    runs.begin(approval.id)
+    runs.finish(approval.id, answered())
+    for page in (sam, kim):
+        expect(card_of(page)).to_have_attribute("data-state", "completed")
+        expect(card_of(page)).to_contain_text("Working…")
+
+    runs.write_up(approval.id)
+    for page, by in ((sam, "you"), (kim, "Sam")):
+        expect(card_of(page)).not_to_contain_text("Working…")
+        expect(card_of(page).locator(".result h3")).not_to_be_empty()
+        expect(card_of(page).locator(".result dt")).to_have_text(["Refunded", "Amount"])
+        expect(card_of(page).locator("details.raw pre")).to_have_text(REFUNDED)
+        reads(card_of(page).locator(".card-foot .outcome"), re.compile(rf"^Approved by {by} · \d\d:\d\d$"))
+
+
+def test_a_double_click_approves_once(world: World, approval: ToolApproval, sam: Page) -> None:
+    card_of(sam).locator("[data-approve]").dblclick()
+    reads(card_of(sam).locator(".outcome"), "Approved by you · running now")
+    expect(sam.locator(".line", has_text="approved running")).to_have_count(1)
+    expect(sam.locator(".toast")).to_have_count(0)
+    assert decided(approval) == 1
+
+
+def test_a_late_press_says_who_was_first(
+    world: World, approval: ToolApproval, sam: Page, open_window: OpenWindow, web: WebProcess, complaints: Complaints
+) -> None:
+    """Kim's page never hears that Sam was first: its socket says nothing."""
+
+    kim = open_window(web.url, world.kim)
+    deafen(kim)
+    kim.goto(f"/inbox/{world.conversation.id}/")
+    card_of(sam).locator("[data-approve]").click()
+    reads(card_of(sam).locator(".outcome"), "Approved by you · running now")
+
+    card_of(kim).locator("[data-approve]").click()
+
+    expect(kim.locator(".toast")).to_contain_text("This request has already been reviewed.")
+    reads(card_of(kim).locator(".outcome"), "Approved by Sam · running now")
+    expect(card_of(kim).locator("[data-approve]")).to_have_count(0)
+    assert decided(approval) == 1
+    complaints.take("409")
+
+
+def test_a_decision_while_the_line_was_down_is_caught_up(
+    world: World, approval: ToolApproval, open_window: OpenWindow, web: WebProcess
+) -> None:
+    line = Line()
+    kim = open_window(web.url, world.kim)
+    kim.route_web_socket(re.compile("/live/$"), line.carry)
+    kim.goto(f"/inbox/{world.conversation.id}/")
+    expect(card_of(kim)).to_have_attribute("data-state", "pending")
+    kim.locator("#reply").fill("Half a sentence")
+    kim.context.set_offline(True)
+    line.cut()
+    expect(kim.locator("#offline")).to_be_visible()
+    decisions.approve(approval.id, by=world.sam.actor)
+
+    kim.context.set_offline(False)
+    line.mend()
+
+    reads(card_of(kim).locator(".outcome"), "Approved by Sam · running now")
+    expect(kim.locator("#offline")).to_be_hidden()
+    expect(kim.locator(".line", has_text="Sam approved running Refund order")).to_have_count(1)
+    expect(kim.locator("#reply")).to_have_value("Half a sentence")
