@@ -64,6 +64,7 @@ LINES: Final[Mapping[str, Callable[[Facts], Line]]] = {
     Kind.RUN_STUCK: lambda f: Line(f"{f.label} did not run: the call never reported back", "failed", True),
     Kind.TURN_FAILED: lambda f: Line(f"{f.agent} could not answer: {f.data['reason']}", "failed", True),
     Kind.TAKEN_OVER: _to,
+    Kind.HANDED_OVER: lambda f: Line(f"{f.who} handed the thread over to the team", "user", True),
     Kind.HANDED_BACK: lambda f: Line(f"{f.who} handed the thread back to {f.agent}", "user"),
     Kind.RESOLVED: lambda f: Line(f"{f.who} resolved the conversation", "resolve"),
     Kind.CLOSED: lambda f: Line(f"{f.who} closed the conversation", "close"),

@@ -5,7 +5,7 @@ from typing import Final, cast
 
 from django.db import connection, transaction
 
-from conversations import access, signals
+from conversations import access, reading, signals
 from conversations.models import Channel, Conversation, Customer, Handler, Item, ItemKind, Status
 from median_site.lib import clock, live, text
 from median_site.lib.actors import Actor, ActorKind
@@ -164,7 +164,7 @@ def reply(conversation_id: str, *, by: Actor, body: str) -> Item:
             mark(conversation, waiting=0, mark="", label="")
         item = add(conversation, kind=ItemKind.TEAM, body=body, by=by)
         events.record(Kind.TEAMMATE_REPLIED, by=by, conversation_id=conversation.id)
-        _read(conversation, by=by, number=item.number)
+        reading.record(conversation, by=by, number=item.number)
     return item
 
 
@@ -186,6 +186,19 @@ def take_over(conversation_id: str, *, by: Actor) -> Conversation:
             raise Archived
         if conversation.assignee_id != by.id or conversation.agent_has_it:
             _take(conversation, by=by)
+    return conversation
+
+
+def hand_over(conversation_id: str, *, by: Actor) -> Conversation:
+    """Take the thread from the agent for the team, without saying who: unread for everybody. Again changes nothing."""
+    with transaction.atomic():
+        conversation = lock(conversation_id, by=by)
+        if not conversation.is_open:
+            raise NotOpen
+        if conversation.agent_has_it:
+            conversation.handler, conversation.assignee = Handler.NOBODY, None
+            conversation.save(update_fields=["handler", "assignee"])
+            events.record(Kind.HANDED_OVER, by=by, conversation_id=conversation.id)
     return conversation
 
 
@@ -223,12 +236,6 @@ def reopen(conversation_id: str, *, by: Actor) -> Conversation:
     return conversation
 
 
-def mark_read(conversation_id: str, *, by: Actor, number: int) -> None:
-    """Remember how far a teammate has read; it never goes back."""
-    with transaction.atomic():
-        _read(access.conversation(by, conversation_id), by=by, number=number)
-
-
 def _check(body: str) -> None:
     if not body.strip():
         raise EmptyText(field="text")
@@ -247,19 +254,6 @@ def _set_status(conversation: Conversation, status: Status, *, kind: Kind, by: A
     conversation.status = status
     conversation.save(update_fields=["status"])
     events.record(kind, by=by, conversation_id=conversation.id)
-
-
-def _read(conversation: Conversation, *, by: Actor, number: int) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "insert into conversations_readmark (workspace_id, conversation_id, teammate_id, number)"
-            " values (%s, %s, %s, %s) on conflict (workspace_id, conversation_id, teammate_id)"
-            " do update set number = excluded.number where conversations_readmark.number < excluded.number",
-            [conversation.workspace_id, conversation.id, by.id, min(number, conversation.version)],
-        )
-        moved = cursor.rowcount
-    if moved:
-        live.changed("row", workspace_id=conversation.workspace_id, id=conversation.id, version=conversation.version)
 
 
 def _advance(

@@ -46,19 +46,36 @@ def create(workspace: Workspace, *, name: str, scopes: Iterable[str], plain: str
 
 def authenticate(request: HttpRequest, scope: str) -> ApiKey:
     """The key that the request carries, with its workspace. Raises Unauthorized, or MissingScope."""
-    scheme, _, plain = request.headers.get("Authorization", "").partition(" ")
+    key = identify(request)
+    require_scope(key, scope)
+    return key
+
+
+def identify(request: HttpRequest) -> ApiKey:
+    """The key that the request carries, whatever it may do. Raises Unauthorized."""
+    row = find(request.headers.get("Authorization", ""))
+    now = clock.now()
+    stale = Q(last_used_at=None) | Q(last_used_at__lt=now - USED_EVERY)
+    ApiKey.objects.filter(stale, pk=row.pk).update(last_used_at=now)
+    return row
+
+
+def find(authorization: str) -> ApiKey:
+    """The key in the value of an Authorization header, with its workspace. Raises Unauthorized."""
+    scheme, _, plain = authorization.partition(" ")
     if scheme.lower() != "bearer":
         raise Unauthorized
     rows = ApiKey.objects.select_related("workspace").filter(digest=_digest(plain.strip()), revoked_at=None)
     row = rows.first()
     if row is None:
         raise Unauthorized("This API key is not known here, or it was revoked.")
-    if scope not in row.scopes:
-        raise MissingScope(f'This API key lacks the scope "{scope}".')
-    now = clock.now()
-    stale = Q(last_used_at=None) | Q(last_used_at__lt=now - USED_EVERY)
-    ApiKey.objects.filter(stale, pk=row.pk).update(last_used_at=now)
     return row
+
+
+def require_scope(key: ApiKey, scope: str) -> None:
+    """Raises MissingScope, naming it."""
+    if scope not in key.scopes:
+        raise MissingScope(f'This API key lacks the scope "{scope}".')
 
 
 def _digest(plain: str) -> str:

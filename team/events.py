@@ -16,6 +16,7 @@ class Kind(StrEnum):
     TEAMMATE_REPLIED = "message.teammate"
     NOTE_LEFT = "note.left"
     TAKEN_OVER = "conversation.taken_over"
+    HANDED_OVER = "conversation.handed_over"
     HANDED_BACK = "conversation.handed_back"
     ASSIGNED = "conversation.assigned"
     RESOLVED = "conversation.resolved"

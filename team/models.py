@@ -170,3 +170,43 @@ class Event(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.subject_id}"
+
+
+class ApiAnswer(models.Model):
+    """What a POST with an Idempotency-Key was answered, kept for a day. Without `status` its request is not done."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
+    api_key = models.ForeignKey(ApiKey, on_delete=models.CASCADE, related_name="+")
+    id = models.BigAutoField(primary_key=True)
+    key = models.CharField(max_length=255)
+    # The method, the path and the body that the key came with first.
+    fingerprint = models.CharField(max_length=64)
+    status = models.PositiveSmallIntegerField(null=True)
+    body = models.TextField(blank=True)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["workspace", "api_key", "key"], name="api_answer_unique")]
+        # The sweep's: answers of every workspace at once.
+        indexes = [models.Index(fields=["created_at"], name="api_answer_oldest")]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class ApiUse(models.Model):
+    """How often a key read and wrote in one minute."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
+    api_key = models.ForeignKey(ApiKey, on_delete=models.CASCADE, related_name="+")
+    id = models.BigAutoField(primary_key=True)
+    minute = models.DateTimeField()
+    reads = models.PositiveIntegerField(default=0)
+    writes = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["workspace", "api_key", "minute"], name="api_use_unique")]
+        indexes = [models.Index(fields=["minute"], name="api_use_oldest")]
+
+    def __str__(self) -> str:
+        return f"{self.api_key_id} {self.minute:%H:%M}"

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from conversations import access, fragments, threads
+from conversations import access, fragments, reading, threads
 from conversations.models import Conversation, Status
 from median_site.dashboard import queue, thread
 from median_site.dashboard.queue import Filter
@@ -67,7 +67,7 @@ def write(request: TeammateRequest, conversation_id: str) -> HttpResponse:
 def read(request: TeammateRequest, conversation_id: str) -> HttpResponse:
     """The teammate has seen the thread up to a number."""
     number = request.POST.get("number", "")
-    threads.mark_read(
+    reading.mark_read(
         conversation_id, by=request.teammate.actor, number=int(number) if number.isdecimal() and len(number) < 19 else 0
     )
     return HttpResponse(status=204)

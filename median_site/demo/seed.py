@@ -14,7 +14,7 @@ from agent.models.demo import DemoModel
 from agent.rows import Turn, TurnState
 from approvals import decisions
 from approvals.models import DECIDABLE, ExpiredBecause, ToolApproval
-from conversations import threads
+from conversations import reading, threads
 from conversations.models import Conversation, Customer
 from median_site.demo import script
 from median_site.demo.script import Beat, Call, Thread
@@ -180,7 +180,7 @@ class Stage:
 
     def _read(self, by: Actor) -> None:
         version = Conversation.objects.values_list("version", flat=True).get(id=self._id)
-        threads.mark_read(self._id, by=by, number=version)
+        reading.mark_read(self._id, by=by, number=version)
 
 
 def _outcome(reply: script.Reply, *, elapsed_s: float) -> Outcome:

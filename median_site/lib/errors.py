@@ -8,6 +8,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.deprecation import MiddlewareMixin
 
+from median_site.lib.strict_json import Json
+
 HTML_SWAP_NONE: Final = {"HX-Reswap": "none"}
 
 
@@ -32,7 +34,7 @@ class DomainError(Exception):
         self.field = field
         super().__init__(self.message)
 
-    def as_json(self) -> dict[str, dict[str, str | None]]:
+    def as_json(self) -> dict[str, Json]:
         return {"error": {"code": self.code, "message": self.message, "field": self.field}}
 
 

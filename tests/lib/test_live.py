@@ -7,7 +7,7 @@ import threading
 import pytest
 from django.db import connection, transaction
 
-from conversations import threads
+from conversations import reading, threads
 from conversations.models import Conversation, Item, ReadMark
 from median_site.lib import hub as hubs
 from median_site.lib import live
@@ -226,7 +226,7 @@ async def test_a_row_comes_in_the_variant_of_who_gets_it(hub: Hub, world: World,
         assert last == {"unread": True}
 
     renderers.asks.clear()
-    await in_thread(threads.mark_read, world.conversation.id, by=world.sam.actor, number=item.number)
+    await in_thread(reading.mark_read, world.conversation.id, by=world.sam.actor, number=item.number)
 
     assert (await next_frame(sam), await next_frame(kim)) == ({"unread": False}, {"unread": True})
     assert [(ask.id, ask.people) for ask in renderers.asks] == [(wrote.id, frozenset({world.sam.id, world.kim.id}))]

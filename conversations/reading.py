@@ -1,0 +1,28 @@
+"""How far each teammate has read a thread."""
+
+from django.db import connection, transaction
+
+from conversations import access
+from conversations.models import Conversation
+from median_site.lib import live
+from median_site.lib.actors import Actor
+
+
+def mark_read(conversation_id: str, *, by: Actor, number: int) -> None:
+    """Remember how far a teammate has read. Raises NotFound."""
+    with transaction.atomic():
+        record(access.conversation(by, conversation_id), by=by, number=number)
+
+
+def record(conversation: Conversation, *, by: Actor, number: int) -> None:
+    """Keep the number, in the caller's transaction; it never goes back, nor beyond what stands in the thread."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "insert into conversations_readmark (workspace_id, conversation_id, teammate_id, number)"
+            " values (%s, %s, %s, %s) on conflict (workspace_id, conversation_id, teammate_id)"
+            " do update set number = excluded.number where conversations_readmark.number < excluded.number",
+            [conversation.workspace_id, conversation.id, by.id, min(number, conversation.version)],
+        )
+        moved = cursor.rowcount
+    if moved:
+        live.changed("row", workspace_id=conversation.workspace_id, id=conversation.id, version=conversation.version)

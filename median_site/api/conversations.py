@@ -1,0 +1,105 @@
+"""/v1/conversations: threads, their messages and notes, who has them, and running a tool in one."""
+
+from typing import Annotated
+
+from ninja import Query, Router, Status
+
+from conversations import access, customers, threads
+from conversations import models as rows
+from conversations.models import Channel, Conversation
+from median_site.api import gate, inputs, listing, shapes
+from median_site.api.gate import KeyRequest
+from median_site.lib.errors import DomainError
+from median_site.lib.strict_json import Json
+from tools import by_hand
+
+router = Router()
+ITEMS = 100
+
+
+@router.get("", auth=gate.scope("read"), summary="List conversations, the latest first")
+def index(
+    request: KeyRequest,
+    status: Annotated[rows.Status | None, Query()] = None,
+    cursor: inputs.Cursor = None,
+    limit: inputs.Limit = 50,
+) -> Json:
+    found = Conversation.objects.filter(workspace_id=request.key.workspace_id).select_related("customer", "assignee")
+    if status:
+        found = found.filter(status=status)
+    return listing.page(
+        found, by="last_at", shape=lambda page: [shapes.conversation(row) for row in page], cursor=cursor, limit=limit
+    )
+
+
+@router.post("", auth=gate.scope("run"), summary="Write as a customer of yours", response={201: dict})
+def create(request: KeyRequest, payload: inputs.NewConversation) -> Status[Json]:
+    """Your server vouches for the customer. Their open conversation on this channel goes on, else a new one begins."""
+    customer = customers.known(request.key.workspace_id, verified=True, **payload.customer.dict())
+    item = threads.from_customer(customer, channel=Channel.API, body=payload.text, client_id=payload.client_id)
+    return Status(201, shapes.conversation(access.conversation(gate.actor(request.key), item.conversation_id)))
+
+
+@router.get("/{conversation_id}", auth=gate.scope("read"), summary="Read one conversation")
+def read(request: KeyRequest, conversation_id: str) -> Json:
+    return shapes.conversation(access.conversation(gate.actor(request.key), conversation_id))
+
+
+@router.get("/{conversation_id}/items", auth=gate.scope("read"), summary="What stands in the thread, oldest first")
+def items(request: KeyRequest, conversation_id: str, after: Annotated[int, Query(ge=0, le=2**62)] = 0) -> Json:
+    """Up to 100 items that came or changed after the version `after`; the last one's `version` is the next `after`."""
+    conversation = access.conversation(gate.actor(request.key), conversation_id)
+    found = conversation.items.filter(version__gt=after).order_by("version")[:ITEMS]
+    data: list[Json] = [shapes.item(row) for row in found]
+    return {"data": data, "version": conversation.version}
+
+
+@router.post("/{conversation_id}/messages", auth=gate.scope("run"), summary="The customer's next message",
+             response={201: dict})  # fmt: skip
+def write(request: KeyRequest, conversation_id: str, payload: inputs.NewMessage) -> Status[Json]:
+    conversation = access.conversation(gate.actor(request.key), conversation_id)
+    if conversation.channel != Channel.API:
+        raise DomainError("Customers write here on another channel.", code="wrong_channel", status=409)
+    if conversation.status in {rows.Status.CLOSED, rows.Status.ARCHIVED}:
+        raise threads.NotOpen
+    item = threads.customer_wrote(conversation.id, body=payload.text, client_id=payload.client_id)
+    return Status(201, shapes.item(item))
+
+
+@router.post(
+    "/{conversation_id}/notes", auth=gate.scope("run"), summary="Leave a note for the team", response={201: dict}
+)
+def note(request: KeyRequest, conversation_id: str, payload: inputs.NewNote) -> Status[Json]:
+    return Status(201, shapes.item(threads.note(conversation_id, by=gate.actor(request.key), body=payload.text)))
+
+
+@router.post("/{conversation_id}/status", auth=gate.scope("run"), summary="Resolve, close, archive or reopen")
+def status(request: KeyRequest, conversation_id: str, payload: inputs.NewStatus) -> Json:
+    by = gate.actor(request.key)
+    if payload.status == rows.Status.OPEN:
+        threads.reopen(conversation_id, by=by)
+    else:
+        threads.end(conversation_id, by=by, to=rows.Status(payload.status))
+    return shapes.conversation(access.conversation(by, conversation_id))
+
+
+@router.post("/{conversation_id}/hand-over", auth=gate.scope("run"), summary="Take the thread from the agent")
+def hand_over(request: KeyRequest, conversation_id: str) -> Json:
+    """Nobody has it then, until a teammate takes it; the agent's running turn stops."""
+    by = gate.actor(request.key)
+    threads.hand_over(conversation_id, by=by)
+    return shapes.conversation(access.conversation(by, conversation_id))
+
+
+@router.post("/{conversation_id}/hand-back", auth=gate.scope("run"), summary="Give the thread to the agent")
+def hand_back(request: KeyRequest, conversation_id: str) -> Json:
+    by = gate.actor(request.key)
+    threads.hand_back(conversation_id, by=by)
+    return shapes.conversation(access.conversation(by, conversation_id))
+
+
+@router.post("/{conversation_id}/tools/run", auth=gate.scope("run"), summary="Run a tool at once", response={202: dict})
+def run(request: KeyRequest, conversation_id: str, payload: inputs.Run) -> Status[Json]:
+    """Any tool that is switched on, whatever its risk, with no sign-off; your endpoint reads approvedBy "the API"."""
+    queued = by_hand.run(conversation_id, payload.tool, payload.input, by=gate.actor(request.key))
+    return Status(202, shapes.tool_run(queued))

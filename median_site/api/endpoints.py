@@ -1,0 +1,48 @@
+"""/v1/tool-endpoints: the URLs that a company serves its tools from."""
+
+from asgiref.sync import async_to_sync
+from ninja import Router, Status
+
+from median_site.api import gate, inputs, shapes
+from median_site.api.gate import KeyRequest
+from median_site.lib.strict_json import Json
+from tools import endpoints, sync
+from tools.models import Endpoint
+
+router = Router()
+
+
+@router.get("", auth=gate.scope("read"), summary="List endpoints")
+def index(request: KeyRequest) -> Json:
+    rows = Endpoint.objects.filter(workspace_id=request.key.workspace_id, removed_at=None).order_by("created_at")
+    data: list[Json] = [shapes.endpoint(row) for row in rows]
+    return {"data": data, "next_cursor": None}
+
+
+@router.get("/{endpoint_id}", auth=gate.scope("read"), summary="Read one endpoint")
+def read(request: KeyRequest, endpoint_id: str) -> Json:
+    return shapes.endpoint(endpoints.find(gate.actor(request.key), endpoint_id))
+
+
+@router.post("", auth=gate.scope("manage"), summary="Add an endpoint and sync it", response={201: dict})
+def add(request: KeyRequest, payload: inputs.NewEndpoint) -> Status[Json]:
+    """The secret is in this answer and in no other."""
+    by = gate.actor(request.key)
+    added, secret = endpoints.add(payload.url, by=by, secret=payload.secret)
+    async_to_sync(sync.run)(added.id, by=by)
+    return Status(201, shapes.endpoint(endpoints.find(by, added.id), secret=secret))
+
+
+@router.post("/{endpoint_id}/sync", auth=gate.scope("manage"), summary="Fetch the manifest now")
+def sync_now(request: KeyRequest, endpoint_id: str) -> Json:
+    """For a deploy script. The answer's `failure` says why it did not work, if it did not."""
+    by = gate.actor(request.key)
+    async_to_sync(sync.run)(endpoints.find(by, endpoint_id).id, by=by)
+    return shapes.endpoint(endpoints.find(by, endpoint_id))
+
+
+@router.delete("/{endpoint_id}", auth=gate.scope("manage"), summary="Remove it and its tools", response={204: None})
+def remove(request: KeyRequest, endpoint_id: str) -> Status[None]:
+    """Requests that wait on its tools expire."""
+    endpoints.remove(endpoint_id, by=gate.actor(request.key))
+    return Status(204, None)

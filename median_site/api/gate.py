@@ -1,0 +1,124 @@
+"""What every request under /v1/ passes: the key, the rate limit, the Idempotency-Key, and the one shape of an error."""
+
+from collections.abc import Callable
+from typing import Final
+
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.utils.decorators import sync_only_middleware
+from ninja.errors import HttpError, ValidationError
+
+from median_site.lib import strict_json
+from median_site.lib.actors import Actor, ActorKind
+from median_site.lib.errors import DomainError
+from team import api_answers, api_keys, api_limits
+from team.api_limits import Allowance, RateLimited
+from team.models import ApiKey
+
+PREFIX: Final = "/v1/"
+OPEN: Final = ("/v1/openapi.json", "/v1/docs")
+SAFE: Final = ("GET", "HEAD", "OPTIONS")
+
+
+class KeyRequest(HttpRequest):
+    """A request that came with a key which is known and has the scope that was asked for."""
+
+    key: ApiKey
+
+    @property
+    def by(self) -> Actor:
+        return actor(self.key)
+
+
+def actor(key: ApiKey) -> Actor:
+    """Who acts when a key does: the log names the key, endpoints read "the API"."""
+    return Actor(ActorKind.API, key.workspace_id, id=key.id, name=key.name)
+
+
+@sync_only_middleware
+def api_gate(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
+    """Limits and repeats, for requests under /v1/; any other passes untouched."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        if not request.path.startswith(PREFIX) or request.path in OPEN:
+            return get_response(request)
+        try:
+            key = api_keys.identify(request)
+            allowance = api_limits.count(key, writes=request.method not in SAFE)
+        except DomainError as error:
+            return error_response(error)
+        if too_large := _too_large(request):
+            return error_response(too_large)
+        request.key = key  # type: ignore[attr-defined]  # KeyRequest, from here on
+        response = _limited(request, key, allowance, get_response)
+        if response.status_code == 405:
+            response = error_response(DomainError("That cannot be done here.", code="method_not_allowed", status=405))
+        for name, value in allowance.headers().items():
+            response.headers[name] = value
+        return response
+
+    return middleware
+
+
+def _limited(
+    request: HttpRequest, key: ApiKey, allowance: Allowance, get_response: Callable[[HttpRequest], HttpResponseBase]
+) -> HttpResponseBase:
+    header = request.headers.get("Idempotency-Key")
+    try:
+        if allowance.is_used_up:
+            raise RateLimited
+        if request.method != "POST" or header is None:
+            return get_response(request)
+        kept = api_answers.begin(key, header=header, method="POST", path=request.get_full_path(), body=request.body)
+    except DomainError as error:
+        return error_response(error)
+    if kept.status is not None:
+        repeated = HttpResponse(kept.body, status=kept.status, content_type="application/json")
+        repeated.headers["Idempotent-Replayed"] = "true"
+        return repeated
+    response = get_response(request)
+    body = response.content.decode() if isinstance(response, HttpResponse) else ""
+    api_answers.finish(kept, status=response.status_code, body=body)
+    return response
+
+
+def _too_large(request: HttpRequest) -> DomainError | None:
+    try:
+        request.body  # noqa: B018  # reads it, up to the installation's limit
+    except RequestDataTooBig:
+        return DomainError("The body is larger than is read here.", code="too_large", status=413)
+    return None
+
+
+def scope(name: str) -> Callable[[HttpRequest], ApiKey]:
+    """Ninja's `auth` for an operation: the key must have this scope."""
+
+    def check(request: HttpRequest) -> ApiKey:
+        key: ApiKey = request.key  # type: ignore[attr-defined]  # api_gate has set it
+        api_keys.require_scope(key, name)
+        return key
+
+    return check
+
+
+def error_response(error: DomainError) -> JsonResponse:
+    """The one shape: {"error": {"code", "message", "field"}}."""
+    response = JsonResponse(error.as_json(), status=error.status)
+    if error.status == 401:
+        response.headers["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+def invalid(error: ValidationError) -> DomainError:
+    """The first thing that is wrong with a request, by the name of its field."""
+    fault = error.errors[0]
+    where = [str(part) for part in fault["loc"] if part not in {"body", "query", "path", "data", "payload"}]
+    field = ".".join(where)[:100]
+    text = str(fault["msg"]).rstrip(".")
+    message = f"{field}: {text}." if field else f"{text}."
+    return DomainError(strict_json.visible(message)[0], code="invalid", status=422, field=field or None)
+
+
+def plain(error: HttpError) -> DomainError:
+    """Ninja's own refusals, such as a body that is no JSON."""
+    return DomainError(str(error), code="invalid", status=error.status_code)

@@ -1,0 +1,57 @@
+"""What the API takes: bodies that refuse a field they do not know, and the parameters that lists share."""
+
+from typing import Annotated, Any
+
+from ninja import Query, Schema
+from pydantic import ConfigDict, Field
+
+Cursor = Annotated[str | None, Query(description="`next_cursor` of the page before.")]
+Limit = Annotated[int, Query(ge=1, le=100, description="How many at most.")]
+
+
+class Body(Schema):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Deny(Body):
+    reason: str = Field("", max_length=2_000, description="For the team alone; the customer never sees it.")
+
+
+class Run(Body):
+    tool: str = Field(max_length=64)
+    input: dict[str, Any] = Field(default_factory=dict, description="By the tool's input schema.")
+
+
+class Test(Body):
+    input: dict[str, Any] = Field(default_factory=dict)
+    as_customer: str | None = Field(None, max_length=255, description="The customer's id, as your server asserts it.")
+
+
+class NewEndpoint(Body):
+    url: str = Field(max_length=2_000)
+    secret: str | None = Field(None, max_length=200, description="Made for you when it is left out.")
+
+
+class WhichCustomer(Body):
+    subject: str = Field(min_length=1, max_length=255, description="Your own id of the customer.")
+    name: str = Field("", max_length=150)
+    email: str = Field("", max_length=254)
+
+
+class NewConversation(Body):
+    customer: WhichCustomer
+    text: str = Field(max_length=8_000, description="The customer's first message.")
+    client_id: str = Field(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")
+
+
+class NewMessage(Body):
+    text: str = Field(max_length=8_000)
+    client_id: str = Field(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")
+
+
+class NewNote(Body):
+    text: str = Field(max_length=8_000)
+
+
+class NewStatus(Body):
+    status: str = Field(pattern="^(open|resolved|closed|archived)$")

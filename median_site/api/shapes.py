@@ -1,0 +1,160 @@
+"""What the API answers, as plain JSON. Times are ISO 8601 in UTC; an absent thing is null."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from approvals.models import ToolApproval
+from conversations.models import Conversation, Customer, Item, ItemKind
+from median_site.lib import clock, strict_json
+from median_site.lib.strict_json import Json
+from team.models import Event
+from tools import outcomes
+from tools.models import Endpoint, Tool, ToolRun
+
+Object = dict[str, Json]
+
+
+def approval(row: ToolApproval, run: ToolRun | None) -> Object:
+    """A request; `run` is what became of it once it was approved."""
+    decided_by: Object = {"kind": row.decided_by_kind, "name": row.decided_by_name}
+    return {
+        "id": row.id,
+        "status": str(row.state_at(clock.now())),
+        "conversation_id": row.conversation_id,
+        "tool": row.tool_name,
+        "label": row.tool_label,
+        "description": row.description,
+        "risk": row.risk,
+        "input": strict_json.loads(row.input),
+        "requested_at": time(row.requested_at),
+        "expires_at": time(row.expires_at),
+        "decided_at": time(row.decided_at),
+        "decided_by": decided_by if row.decided_at else None,
+        "reason": row.reason or None,
+        "review": row.review or None,
+        "review_reason": row.review_reason or None,
+        "expired_because": row.expired_because or None,
+        "run": tool_run(run) if run else None,
+    }
+
+
+def tool_run(row: ToolRun) -> Object:
+    """One execution: `raw` is exactly what the tool returned, `result` the same as JSON where it is JSON."""
+    error: Object = {"code": row.code, "message": row.error}
+    return {
+        "id": row.id,
+        "status": row.state,
+        "conversation_id": row.conversation_id,
+        "tool": row.tool_name,
+        "label": row.tool_label,
+        "risk": row.risk,
+        "input": strict_json.loads(row.input),
+        "started_by": row.started_by,
+        "approved_by": row.approver_name,
+        "queued_at": time(row.queued_at),
+        "started_at": time(row.started_at),
+        "ended_at": time(row.ended_at),
+        "error": error if row.error else None,
+        "http_status": row.http_status,
+        "refusal": _as_json(row.refusal),
+        "result": outcomes.stored_result(row.raw) if row.is_over and not row.error else None,
+        "raw": row.raw if row.is_over else None,
+        "headline": row.headline or None,
+    }
+
+
+def tool(row: Tool) -> Object:
+    return {
+        "name": row.name,
+        "label": row.label,
+        "description": row.description,
+        "risk": row.risk,
+        "kind": row.kind,
+        "endpoint_id": row.endpoint_id,
+        "enabled": row.switched_on,
+        "available": row.present,
+        "session_start": row.session_start,
+        "requires": row.requires or None,
+        "input": strict_json.loads(row.input_schema) if row.input_schema else None,
+    }
+
+
+def endpoint(row: Endpoint, *, secret: str | None = None) -> Object:
+    """`secret` only in the answer that made it."""
+    failure: Object = {"code": row.failure, "detail": row.failure_detail, "at": time(row.failed_at)}
+    shown: Object = {
+        "id": row.id,
+        "url": row.url,
+        "sdk": row.sdk or None,
+        "synced_at": time(row.synced_at),
+        "failure": failure if row.failure else None,
+        "refused": _as_json(row.refused),
+        "old_secret_until": time(row.old_secret_until),
+        "created_at": time(row.created_at),
+    }
+    return shown | ({"secret": secret} if secret else {})
+
+
+def conversation(row: Conversation) -> Object:
+    return {
+        "id": row.id,
+        "status": row.status,
+        "channel": row.channel,
+        "handler": row.handler,
+        "assignee": {"id": row.assignee.id, "name": row.assignee.name} if row.assignee else None,
+        "customer": customer(row.customer),
+        "waiting": row.waiting,
+        "version": row.version,
+        "last_at": time(row.last_at),
+        "created_at": time(row.created_at),
+    }
+
+
+def customer(row: Customer) -> Object:
+    return {
+        "id": row.id,
+        "subject": row.subject,
+        "verified": row.verified,
+        "name": row.name or None,
+        "email": row.email or None,
+    }
+
+
+def item(row: Item) -> Object:
+    """One thing in a thread. A card is the id of its request or run; read that for what it says."""
+    shown: Object = {
+        "number": row.number,
+        "version": row.version,
+        "kind": row.kind,
+        "text": row.text or None,
+        "author": row.author_name or None,
+        "created_at": time(row.created_at),
+    }
+    cards = {ItemKind.APPROVAL: "approval_id", ItemKind.RUN: "run_id"}
+    return shown | ({cards[ItemKind(row.kind)]: row.ref} if row.kind in cards else {})
+
+
+def event(row: Event) -> Object:
+    return {
+        "id": row.id,
+        "kind": row.kind,
+        "at": time(row.at),
+        "actor": {"kind": row.actor_kind, "id": row.actor_id or None, "name": row.actor_name or None},
+        "conversation_id": row.conversation_id or None,
+        "subject_id": row.subject_id or None,
+        "tool": row.tool_name or None,
+        "data": _as_json(row.data),
+    }
+
+
+def time(moment: datetime | None) -> str | None:
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z") if moment else None
+
+
+def _as_json(stored: object) -> Json:
+    """A stored JSON value, which the database gives back as it was checked when it went in."""
+    if isinstance(stored, Mapping):
+        return {str(key): _as_json(value) for key, value in stored.items()}
+    if isinstance(stored, list):
+        return [_as_json(value) for value in stored]
+    return stored if isinstance(stored, bool | int | float | str) else None

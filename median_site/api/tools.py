@@ -1,0 +1,30 @@
+"""/v1/tools: what the agent and the team may run, and the switches."""
+
+from ninja import Router
+
+from median_site.api import gate, shapes
+from median_site.api.gate import KeyRequest
+from median_site.lib.strict_json import Json
+from tools import endpoints
+from tools.models import Tool
+
+router = Router()
+
+
+@router.get("", auth=gate.scope("read"), summary="List tools by name")
+def index(request: KeyRequest) -> Json:
+    """Every tool of the workspace, at most a few hundred, in one page."""
+    rows = Tool.objects.filter(workspace_id=request.key.workspace_id).order_by("name")
+    data: list[Json] = [shapes.tool(row) for row in rows]
+    return {"data": data, "next_cursor": None}
+
+
+@router.post("/{name}/enable", auth=gate.scope("manage"), summary="Switch a tool on")
+def enable(request: KeyRequest, name: str) -> Json:
+    return shapes.tool(endpoints.switch(name, by=gate.actor(request.key), on=True))
+
+
+@router.post("/{name}/disable", auth=gate.scope("manage"), summary="Switch a tool off")
+def disable(request: KeyRequest, name: str) -> Json:
+    """It leaves the agent's next turn and the run lists; a request for it that is approved later fails."""
+    return shapes.tool(endpoints.switch(name, by=gate.actor(request.key), on=False))

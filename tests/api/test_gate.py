@@ -1,0 +1,108 @@
+"""What every request passes: the key, the limits, idempotency, and one shape of errors."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+
+from conversations.models import Conversation, Item, ItemKind
+from team import api_limits
+from team.models import ApiAnswer, ApiKey
+from tests.api.conftest import Program
+from tests.world import World
+
+MESSAGE = {"customer": {"subject": "user_9"}, "text": "Hello", "client_id": "message-1"}
+
+
+def test_without_a_known_key_nothing_is_said(world: World, program: Program) -> None:
+    for headers in ({}, {"Authorization": "Bearer mdn_unknown"}, {"Authorization": "Basic eDp5"}):
+        answer = Client(headers=headers).get("/v1/tools")
+        assert (answer.status_code, answer.json()["error"]["code"]) == (401, "unauthorized")
+        assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+
+def test_a_revoked_key_is_unknown(world: World, program: Program) -> None:
+    ApiKey.objects.update(revoked_at="2026-01-01T00:00:00Z")
+    assert program.get("/tools").status_code == 401
+
+
+def test_an_unknown_path_and_a_wrong_method_have_the_shape_of_errors(program: Program) -> None:
+    assert program.get("/nothing-here").json()["error"]["code"] == "not_found"
+    answer = program.delete("/tools")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (405, "method_not_allowed")
+
+
+def test_the_same_key_and_body_answer_the_same_and_do_nothing_twice(world: World, program: Program) -> None:
+    first = program.post("/conversations", MESSAGE, **{"Idempotency-Key": "a"})
+    again = program.post("/conversations", MESSAGE, **{"Idempotency-Key": "a"})
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert again.content == first.content
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert Item.objects.filter(kind=ItemKind.CUSTOMER).count() == 1
+
+
+def test_another_body_under_the_same_key_is_refused(world: World, program: Program) -> None:
+    program.post("/conversations", MESSAGE, **{"Idempotency-Key": "a"})
+    answer = program.post("/conversations", MESSAGE | {"text": "Other"}, **{"Idempotency-Key": "a"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "idempotency_key_reused")
+
+
+def test_a_first_request_that_was_cut_off_is_not_done_again(world: World, program: Program) -> None:
+    program.post("/conversations", MESSAGE, **{"Idempotency-Key": "a"})
+    ApiAnswer.objects.update(status=None)
+    answer = program.post("/conversations", MESSAGE, **{"Idempotency-Key": "a"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "in_progress")
+
+
+def test_a_day_later_the_key_is_new(world: World, program: Program) -> None:
+    program.post("/conversations", MESSAGE, **{"Idempotency-Key": "a"})
+    kept = ApiAnswer.objects.get()
+    ApiAnswer.objects.update(created_at=kept.created_at - timedelta(hours=25))
+    other = MESSAGE | {"client_id": "message-2"}
+    assert program.post("/conversations", other, **{"Idempotency-Key": "a"}).status_code == 201
+    assert Item.objects.filter(kind=ItemKind.CUSTOMER).count() == 2
+
+
+def test_keys_of_two_programs_do_not_meet(world: World, program_with: Callable[..., Program]) -> None:
+    for number in range(2):
+        body = MESSAGE | {"client_id": f"message-{number}"}
+        assert program_with("run").post("/conversations", body, **{"Idempotency-Key": "a"}).status_code == 201
+
+
+@pytest.mark.parametrize(("writes", "limit"), [(False, 600), (True, 120)])
+def test_over_the_limit_is_a_429_that_says_when(
+    world: World, program: Program, monkeypatch: pytest.MonkeyPatch, writes: bool, limit: int
+) -> None:
+    assert (api_limits.WRITES if writes else api_limits.READS) == limit
+    monkeypatch.setattr(api_limits, "READS", 2)
+    monkeypatch.setattr(api_limits, "WRITES", 2)
+    ask = (
+        (lambda: program.post("/conversations/none/notes", {"text": "x"}))
+        if writes
+        else (lambda: program.get("/tools"))
+    )
+    assert [ask().headers["RateLimit-Remaining"] for _ in range(2)] == ["1", "0"]
+    answer = ask()
+    assert (answer.status_code, answer.json()["error"]["code"]) == (429, "rate_limited")
+    assert answer.json()["error"]["message"] == "Too many requests. Wait a moment and try again."
+    assert 1 <= int(answer.headers["Retry-After"]) <= 61
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"{", b"[]", b"null", b'"text"', b'{"text": NaN}', b"[" * 100_000, b'{"text": "\\ud800"}', b"\xff\xfe", b""],
+)
+def test_a_broken_body_is_a_4xx_and_writes_nothing(world: World, program: Program, body: bytes) -> None:
+    client = Client(headers={"Authorization": f"Bearer {program.key}"})
+    answer = client.post("/v1/conversations", body, content_type="application/json")
+    assert 400 <= answer.status_code < 500
+    assert set(answer.json()["error"]) == {"code", "message", "field"}
+    assert Conversation.objects.count() == 1
+
+
+def test_a_body_of_ten_megabytes_is_refused(world: World, program: Program) -> None:
+    answer = program.post("/conversations", MESSAGE | {"text": "x" * 10_000_000})
+    assert answer.status_code == 413
+    assert answer.json()["error"]["code"] == "too_large"
