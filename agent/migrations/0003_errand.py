@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("agent", "0002_turn_versions"),
-        ("team", "0004_event_filters"),
+        ("team", "0001_first"),
     ]
 
     operations = [

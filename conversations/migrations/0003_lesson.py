@@ -10,7 +10,7 @@ import median_site.lib.ids
 class Migration(migrations.Migration):
     dependencies = [
         ("conversations", "0002_tool_version"),
-        ("team", "0004_event_filters"),
+        ("team", "0001_first"),
     ]
 
     operations = [
