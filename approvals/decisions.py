@@ -4,6 +4,7 @@ Every move is one conditional UPDATE under the conversation's lock, decided by t
 second gets the published sentence; the row, the line, the run and the push are one transaction.
 """
 
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -11,16 +12,17 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from approvals import access, alarm, errors
-from approvals.models import DECIDABLE, ExpiredBecause, State, ToolApproval
+from approvals.models import ExpiredBecause, State, ToolApproval, ToolApprovalQuerySet
 from approvals.signals import outcome_known
-from conversations import threads
+from conversations import bulk, threads
+from conversations.bulk import Mark
 from conversations.models import Conversation, ItemKind
 from median_site.lib import canonical_json, clock, ids, strict_json
 from median_site.lib.actors import Actor, system
 from median_site.lib.errors import DomainError
 from median_site.lib.strict_json import Json
 from team import events
-from team.events import Kind
+from team.events import Entry, Kind
 from tools import runs
 from tools.models import RunState, Starter, Tool, ToolRun
 
@@ -102,26 +104,18 @@ def deny(approval_id: str, *, by: Actor, reason: str = "") -> ToolApproval:
 
 def expire_with_conversation(conversation: Conversation) -> None:
     """The conversation, locked by the caller, has ended: its decidable requests end with it."""
-    for approval in ToolApproval.objects.decidable().filter(conversation=conversation).order_by("id"):
-        _expire(approval, conversation, because=ExpiredBecause.CONVERSATION_ENDED)
-    _mark(conversation)
+    _expire(ToolApproval.objects.filter(conversation=conversation), because=ExpiredBecause.CONVERSATION_ENDED)
 
 
-def expire_with_endpoint(endpoint_id: str, *, workspace_id: str) -> int:
-    """The endpoint was removed: requests that wait on it expire, each in a transaction of its own. Gives how many."""
-    waiting = ToolApproval.objects.decidable().filter(workspace_id=workspace_id, endpoint_id=endpoint_id)
-    return sum(expire_one(row.id, because=ExpiredBecause.ENDPOINT_REMOVED) for row in waiting.order_by("id"))
+def expire_all(approval_ids: Collection[str], *, because: ExpiredBecause) -> int:
+    """Expire those that can still be decided and, if unanswered, are past their time, in one transaction.
 
-
-def expire_one(approval_id: str, *, because: ExpiredBecause) -> bool:
-    """Expire one request, if it can still be decided and, for an unanswered one, is past its time."""
+    Gives how many: of any number of callers with the same requests, each request counts for one.
+    """
     with transaction.atomic():
-        row = ToolApproval.objects.only("conversation_id").get(id=approval_id)
-        conversation = threads.lock(row.conversation_id)
-        expired = _expire(ToolApproval.objects.get(id=approval_id), conversation, because=because)
-        if expired:
-            _mark(conversation)
-    return expired
+        asked = ToolApproval.objects.filter(id__in=approval_ids)
+        bulk.lock(asked.values_list("conversation_id", flat=True))
+        return _expire(asked, because=because)
 
 
 def settle(run: ToolRun, conversation: Conversation) -> None:
@@ -167,16 +161,18 @@ def _second(approval_id: str, *, by: Actor, wanted: bool) -> ToolApproval:
     raise reasons.get(approval.expired_because, errors.ExpiredUnanswered)
 
 
-def _expire(approval: ToolApproval, conversation: Conversation, *, because: ExpiredBecause) -> bool:
-    rows = ToolApproval.objects.decidable().filter(id=approval.id)
+def _expire(asked: ToolApprovalQuerySet, *, because: ExpiredBecause) -> int:
+    """Expire requests whose conversations are locked, so that nobody decides them between these statements."""
+    rows = asked.decidable()
     if because == ExpiredBecause.UNANSWERED:
         rows = rows.filter(expires_at__lte=Now())
-    if not rows.update(state=State.EXPIRED, expired_because=because):
-        return False
-    by = system(approval.workspace_id)
-    _record(Kind.EXPIRED, approval, by=by, because=because.value)
-    _changed(conversation, approval, marks=False)
-    return True
+    expired = list(rows.order_by("conversation_id", "id"))
+    if expired:
+        moving = ToolApproval.objects.decidable().filter(id__in=[row.id for row in expired])
+        moving.update(state=State.EXPIRED, expired_because=because)
+        events.record_all(_entry(Kind.EXPIRED, row, by=system(row.workspace_id), because=because) for row in expired)
+        bulk.mark(_marks({row.conversation_id for row in expired}), cards=[row.id for row in expired])
+    return len(expired)
 
 
 def _check_caps(conversation: Conversation, *, tool_name: str, input_text: str) -> None:
@@ -197,30 +193,44 @@ def _same(one: str, other: str) -> bool:
     return canonical_json.dumps(strict_json.loads(one)) == canonical_json.dumps(strict_json.loads(other))
 
 
-def _changed(conversation: Conversation, approval: ToolApproval, *, marks: bool = True) -> None:
-    threads.touch(conversation, kind=ItemKind.APPROVAL, ref=approval.id)
-    if marks:
-        _mark(conversation)
+def _changed(conversation: Conversation, approval: ToolApproval) -> None:
+    """The card of a request in a locked conversation has changed, and perhaps what the queue's row says."""
+    bulk.mark(_marks([conversation.id]), cards=[approval.id])
 
 
 def _mark(conversation: Conversation, *, failed: str = "") -> None:
-    """Keep what the queue's row says: what waits for the team, else what is being checked, else what did not run."""
-    rows = ToolApproval.objects.filter(conversation=conversation, state__in=DECIDABLE).order_by("-requested_at")
-    decidable = list(rows.values_list("state", "tool_label"))
+    bulk.mark(_marks([conversation.id], failed=failed), cards=[])
+
+
+def _marks(conversation_ids: Collection[str], *, failed: str = "") -> dict[str, Mark]:
+    """What the queue's rows say: what waits for the team, else what is being checked, else what did not run."""
+    decidable: dict[str, list[tuple[str, str]]] = {id: [] for id in conversation_ids}
+    rows = ToolApproval.objects.decidable().filter(conversation_id__in=conversation_ids).order_by("-requested_at")
+    for id, state, label in rows.values_list("conversation_id", "state", "tool_label"):
+        decidable[id].append((state, label))
+    return {id: _mark_of(waiting, failed=failed) for id, waiting in decidable.items()}
+
+
+def _mark_of(decidable: Sequence[tuple[str, str]], *, failed: str) -> Mark:
     pending = [label for state, label in decidable if state == State.PENDING]
     if pending:
-        threads.mark(conversation, waiting=len(pending), mark="waiting", label=pending[0])
-    elif decidable:
-        threads.mark(conversation, waiting=0, mark="reviewing", label=decidable[0][1])
-    else:
-        threads.mark(conversation, waiting=0, mark="failed" if failed else "", label=failed)
+        return Mark(len(pending), "waiting", pending[0])
+    if decidable:
+        return Mark(0, "reviewing", decidable[0][1])
+    return Mark(0, "failed" if failed else "", failed)
 
 
-def _record(kind: Kind, approval: ToolApproval, *, by: Actor, because: str = "") -> None:
+def _record(kind: Kind, approval: ToolApproval, *, by: Actor) -> None:
+    events.record_all([_entry(kind, approval, by=by)])
+
+
+def _entry(kind: Kind, approval: ToolApproval, *, by: Actor, because: str = "") -> Entry:
     data: dict[str, Json] = {"label": approval.tool_label, "risk": approval.risk}
-    if because:
-        data["because"] = because
-    events.record(
-        kind, by=by, conversation_id=approval.conversation_id, subject_id=approval.id,
-        tool_name=approval.tool_name, data=data,
-    )  # fmt: skip
+    return Entry(
+        kind=kind,
+        by=by,
+        conversation_id=approval.conversation_id,
+        subject_id=approval.id,
+        tool_name=approval.tool_name,
+        data=data | {"because": because} if because else data,
+    )

@@ -1,38 +1,39 @@
-"""Requests that nobody answered. The deadline itself is decided in approvals.decisions; this only writes it down."""
+"""Requests that end without a decision, found and written down in batches. Deadlines are decided in decisions."""
 
+from collections.abc import Iterator
 from typing import Final
 
-from django.db.models import Min, Q
+from django.db.models import Min
+from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan
 
 from approvals import alarm, decisions
-from approvals.models import ExpiredBecause, ToolApproval
+from approvals.models import ExpiredBecause, ToolApproval, ToolApprovalQuerySet
 from median_site.lib import clock
 from tools.models import Endpoint
 
+# Decisions in the batch's conversations wait for it: some 50 ms.
 BATCH: Final = 500
 
 
 def expire_due() -> int:
-    """Expire every request past its time, in batches by key, and set the next alarm. Gives how many expired.
+    """Expire every request past its time and set the next alarm. Gives how many expired.
 
-    Safe to run twice at once: each request expires in a transaction of its own, by one conditional statement.
+    Safe to run twice at once, and while people decide: each request ends once.
     """
-    expired, now = 0, clock.now()
-    rows = ToolApproval.objects.due(now).order_by("expires_at", "id").values_list("expires_at", "id")
-    batch = list(rows[:BATCH])
-    while batch:
-        expired += sum(decisions.expire_one(row_id, because=ExpiredBecause.UNANSWERED) for _, row_id in batch)
-        at, row_id = batch[-1]
-        batch = list(rows.filter(Q(expires_at__gt=at) | Q(expires_at=at, id__gt=row_id))[:BATCH])
+    expired = _expire(ToolApproval.objects.due(clock.now()), because=ExpiredBecause.UNANSWERED)
     ensure_alarm()
     return expired
+
+
+def expire_with_endpoint(endpoint_id: str) -> int:
+    """The endpoint was removed: requests that wait on it expire. Gives how many."""
+    return _expire(ToolApproval.objects.filter(endpoint_id=endpoint_id), because=ExpiredBecause.ENDPOINT_REMOVED)
 
 
 def expire_removed() -> int:
     """Expire requests whose endpoint is gone: those that the removing process did not get to. Gives how many."""
     gone = Endpoint.objects.exclude(removed_at=None).values("id")
-    rows = ToolApproval.objects.decidable().filter(endpoint_id__in=gone).values_list("id", flat=True)
-    return sum(decisions.expire_one(row_id, because=ExpiredBecause.ENDPOINT_REMOVED) for row_id in rows)
+    return _expire(ToolApproval.objects.filter(endpoint_id__in=gone), because=ExpiredBecause.ENDPOINT_REMOVED)
 
 
 def ensure_alarm() -> None:
@@ -40,3 +41,17 @@ def ensure_alarm() -> None:
     earliest = ToolApproval.objects.decidable().aggregate(at=Min("expires_at"))["at"]
     if earliest:
         alarm.set_for(earliest)
+
+
+def _expire(rows: ToolApprovalQuerySet, *, because: ExpiredBecause) -> int:
+    return sum(decisions.expire_all(batch, because=because) for batch in _batches(rows.decidable()))
+
+
+def _batches(rows: ToolApprovalQuerySet) -> Iterator[list[str]]:
+    """Their ids, the earliest deadline first. By key: asking for the first ones again would walk what has expired."""
+    keys = rows.order_by("expires_at", "id").values_list("expires_at", "id")
+    batch = list(keys[:BATCH])
+    while batch:
+        yield [id for _, id in batch]
+        after = TupleGreaterThan(Tuple("expires_at", "id"), batch[-1])
+        batch = list(keys.filter(after)[:BATCH])

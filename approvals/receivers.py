@@ -5,7 +5,7 @@ from functools import partial
 from django.db import transaction
 from django.dispatch import receiver
 
-from approvals import decisions
+from approvals import decisions, expiry
 from conversations.models import Conversation
 from conversations.signals import conversation_ended
 from tools.models import Endpoint, ToolRun
@@ -26,5 +26,5 @@ def settle(run: ToolRun, conversation: Conversation, **_: object) -> None:
 @receiver(endpoint_removed, dispatch_uid="approvals.endpoint_removed")
 def expire_with_endpoint(endpoint: Endpoint, **_: object) -> None:
     """After the commit, so that no conversation is locked while the endpoint is; the hourly check finds lost ones."""
-    expire = partial(decisions.expire_with_endpoint, endpoint.id, workspace_id=endpoint.workspace_id)
+    expire = partial(expiry.expire_with_endpoint, endpoint.id)
     transaction.on_commit(expire)

@@ -71,9 +71,3 @@ LINES: Final[Mapping[str, Callable[[Facts], Line]]] = {
     Kind.ARCHIVED: lambda f: Line(f"{f.who} archived the conversation", "archive"),
     Kind.REOPENED: lambda f: Line(f"{f.who} reopened the conversation", "inbox"),
 }
-
-
-def line_for(kind: str, facts: Facts) -> Line | None:
-    """The line that an event of this kind leaves in its thread, or None when it leaves none."""
-    make = LINES.get(kind)
-    return make(facts) if make else None

@@ -1,27 +1,48 @@
 """What this app does when the log grows: an event that people should see in the thread leaves a line there."""
 
+from collections.abc import Sequence
+
 from django.dispatch import receiver
 
-from conversations import lines, threads
-from conversations.models import Conversation, ItemKind
+from conversations import bulk
+from conversations.lines import LINES, Facts, Line
+from conversations.models import Conversation, Item, ItemKind
+from median_site.lib import text
 from median_site.lib.actors import Actor, ActorKind
 from team.models import Event
-from team.signals import event_recorded
+from team.signals import events_recorded
 
 
-@receiver(event_recorded, dispatch_uid="conversations.line")
-def add_line(event: Event, **_: object) -> None:
-    """Add the event's line, if its kind has one. The sender holds the conversation's lock already."""
-    if not event.conversation_id or event.kind not in lines.LINES:
+@receiver(events_recorded, dispatch_uid="conversations.lines")
+def add_lines(events: Sequence[Event], **_: object) -> None:
+    """Add the line of each event whose kind has one. The sender holds the conversations' locks already."""
+    telling = [event for event in events if event.conversation_id and event.kind in LINES]
+    if not telling:
         return
-    conversation = Conversation.objects.select_related("workspace").get(id=event.conversation_id)
-    by = Actor(ActorKind(event.actor_kind), event.workspace_id, id=event.actor_id, name=event.actor_name)
-    facts = lines.Facts(
-        who=by.short_name,
-        agent=conversation.workspace.agent_name,
-        label=str(event.data.get("label") or event.tool_name),
-        data=event.data,
+    found = Conversation.objects.select_related("workspace").in_bulk({event.conversation_id for event in telling})
+    told = [(event, _line(event, agent=found[event.conversation_id].workspace.agent_name)) for event in telling]
+    bulk.add(
+        [_item(event, line) for event, line in told],
+        unread={event.conversation_id for event, line in told if line.unread},
     )
-    line = lines.line_for(event.kind, facts)
-    if line:
-        threads.add(conversation, kind=ItemKind.LINE, body=line.text, by=by, ref=event.kind, unread=line.unread)
+
+
+def _line(event: Event, *, agent: str) -> Line:
+    by = Actor(ActorKind(event.actor_kind), event.workspace_id, id=event.actor_id, name=event.actor_name)
+    label = str(event.data.get("label") or event.tool_name)
+    return LINES[event.kind](Facts(who=by.short_name, agent=agent, label=label, data=event.data))
+
+
+def _item(event: Event, line: Line) -> Item:
+    body, replaced = text.clean(line.text)
+    return Item(
+        workspace_id=event.workspace_id,
+        conversation_id=event.conversation_id,
+        kind=ItemKind.LINE,
+        text=body,
+        replaced=replaced,
+        author_id=event.actor_id,
+        author_name=event.actor_name,
+        ref=event.kind,
+        created_at=event.at,
+    )

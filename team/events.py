@@ -1,12 +1,14 @@
 """The one writer of the log. Lines in threads, alerts and webhooks are made from its rows, through the signal."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from median_site.lib import clock
 from median_site.lib.actors import Actor
 from median_site.lib.strict_json import Json
 from team.models import Event
-from team.signals import event_recorded
+from team.signals import event_recorded, events_recorded
 
 
 class Kind(StrEnum):
@@ -50,6 +52,22 @@ class Kind(StrEnum):
     SESSION_REFUSED = "session.refused"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A row of the log that is to be written.
+
+    `data` holds what the line, the alert and the Logs page need and is never read back to decide anything. No secret,
+    no token and no customer's words go into it.
+    """
+
+    kind: Kind
+    by: Actor
+    conversation_id: str = ""
+    subject_id: str = ""
+    tool_name: str = ""
+    data: dict[str, Json] = field(default_factory=dict)
+
+
 def record(
     kind: Kind,
     *,
@@ -59,22 +77,32 @@ def record(
     tool_name: str = "",
     data: dict[str, Json] | None = None,
 ) -> Event:
-    """Append one row and tell the apps above, inside the caller's transaction.
-
-    `data` holds what the line, the alert and the Logs page need and is never read back to decide anything. No secret,
-    no token and no customer's words go into it.
-    """
-    event = Event.objects.create(
-        workspace_id=by.workspace_id,
-        kind=kind,
-        at=clock.now(),
-        actor_kind=by.kind,
-        actor_id=by.id,
-        actor_name=by.name,
-        conversation_id=conversation_id,
-        subject_id=subject_id,
-        tool_name=tool_name,
-        data=data or {},
+    """Append one row and tell the apps above, inside the caller's transaction. See Entry."""
+    entry = Entry(
+        kind=kind, by=by, conversation_id=conversation_id, subject_id=subject_id, tool_name=tool_name, data=data or {}
     )
-    event_recorded.send(sender=Event, event=event)
-    return event
+    return record_all([entry])[0]
+
+
+def record_all(entries: Iterable[Entry]) -> list[Event]:
+    """Append rows in their order, in one statement, and tell the apps above, inside the caller's transaction."""
+    at = clock.now()
+    events = Event.objects.bulk_create(
+        Event(
+            workspace_id=entry.by.workspace_id,
+            kind=entry.kind,
+            at=at,
+            actor_kind=entry.by.kind,
+            actor_id=entry.by.id,
+            actor_name=entry.by.name,
+            conversation_id=entry.conversation_id,
+            subject_id=entry.subject_id,
+            tool_name=entry.tool_name,
+            data=entry.data,
+        )
+        for entry in entries
+    )
+    events_recorded.send(sender=Event, events=events)
+    for event in events:
+        event_recorded.send(sender=Event, event=event)
+    return events

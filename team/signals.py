@@ -2,5 +2,8 @@
 
 from django.dispatch import Signal
 
-# event: team.models.Event, the row just written.
+# events: list[team.models.Event], the rows just written in one go; for what can be done for many at once.
+events_recorded = Signal()
+
+# event: team.models.Event, each of them, after that.
 event_recorded = Signal()

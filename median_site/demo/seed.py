@@ -81,7 +81,7 @@ class Stage:
                     decisions.deny(approval.id, by=self._team[by], reason=reason)
                 self._answer(then)
             case script.Expires():
-                decisions.expire_one(self._waiting().id, because=ExpiredBecause.UNANSWERED)
+                decisions.expire_all([self._waiting().id], because=ExpiredBecause.UNANSWERED)
             case script.Replies(by=by, text=text):
                 threads.reply(self._id, by=self._team[by], body=text)
             case script.Notes(by=by, text=text):

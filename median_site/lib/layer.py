@@ -7,7 +7,7 @@ import logging
 import random
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Final
 
@@ -111,11 +111,14 @@ class BroadcastLayer(ABC):
         self._by_loop: dict[asyncio.AbstractEventLoop, _Ears] = {}
 
     @abstractmethod
+    def notify_all(self, messages: Sequence[tuple[str, Message]]) -> None:
+        """Ring groups when the transaction commits, and not at all when it rolls back. Raises MessageTooLarge."""
+
     def notify(self, group: str, message: Message) -> None:
-        """Ring a group when the transaction commits, and not at all when it rolls back. Raises MessageTooLarge."""
+        self.notify_all([(group, message)])
 
     @abstractmethod
-    def _publish(self, payload: str) -> None:
+    def _publish(self, *payloads: str) -> None:
         """Broadcast on the spot (or with the transaction, where the broadcast has transactions)."""
 
     @abstractmethod
@@ -166,12 +169,12 @@ class BroadcastLayer(ABC):
 class PostgresChannelLayer(BroadcastLayer):
     """LISTEN on a direct connection of its own; NOTIFY on Django's, so that a message is part of its transaction."""
 
-    def notify(self, group: str, message: Message) -> None:
-        self._publish(_payload("group", group, message))
+    def notify_all(self, messages: Sequence[tuple[str, Message]]) -> None:
+        self._publish(*_payloads(messages))
 
-    def _publish(self, payload: str) -> None:
+    def _publish(self, *payloads: str) -> None:
         with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_notify(%s, %s)", [BROADCAST, payload])
+            cursor.execute("SELECT pg_notify(%s, each) FROM unnest(%s::text[]) AS each", [BROADCAST, list(payloads)])
 
     async def _hear(self) -> AsyncGenerator[str | None]:
         async with await psycopg.AsyncConnection.connect(_conninfo(), autocommit=True) as listener:
@@ -189,13 +192,16 @@ class RedisChannelLayer(BroadcastLayer):
         super().__init__()
         self._client = redis.Redis.from_url(settings.MEDIAN_REDIS_URL, socket_timeout=2, socket_connect_timeout=2)
 
-    def notify(self, group: str, message: Message) -> None:
+    def notify_all(self, messages: Sequence[tuple[str, Message]]) -> None:
         """A failure of Redis is logged: what happened has happened, and pages catch up when it is back."""
-        payload = _payload("group", group, message)
-        transaction.on_commit(lambda: self._publish(payload), robust=True)
+        payloads = _payloads(messages)
+        transaction.on_commit(lambda: self._publish(*payloads), robust=True)
 
-    def _publish(self, payload: str) -> None:
-        self._client.publish(BROADCAST, payload)
+    def _publish(self, *payloads: str) -> None:
+        with self._client.pipeline(transaction=False) as pipeline:
+            for payload in payloads:
+                pipeline.publish(BROADCAST, payload)
+            pipeline.execute()
 
     async def _hear(self) -> AsyncGenerator[str | None]:
         # No silent retry: a connection that was away is a resync.
@@ -222,6 +228,10 @@ def current() -> BroadcastLayer:
     if not isinstance(layer, BroadcastLayer):
         raise ImproperlyConfigured("CHANNEL_LAYERS must name a layer of median_site.lib.layer.")
     return layer
+
+
+def _payloads(messages: Sequence[tuple[str, Message]]) -> list[str]:
+    return [_payload("group", group, message) for group, message in messages]
 
 
 def _payload(kind: str, name: str, message: Mapping[str, object]) -> str:

@@ -2,7 +2,7 @@
 transaction; each web process then renders what its pages watch, once (hub), with the renderers registered here."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypedDict
 
@@ -78,8 +78,15 @@ def changed(kind: str, *, workspace_id: str, id: str, version: int = 0) -> None:
     `version` lets those who have it already stay quiet; 0 makes everybody look. The kind "teammate" is special: that
     teammate's sockets are checked again, and closed if the session or the teammate is gone.
     """
-    bell = Doorbell(type="changed", workspace=workspace_id, kind=kind, id=id, version=version)
-    layer.current().notify(group_of(workspace_id), dict(bell))
+    changed_all(kind, [(workspace_id, id, version)])
+
+
+def changed_all(kind: str, things: Iterable[tuple[str, str, int]]) -> None:
+    """Ring for many things of one kind in one go: their workspaces, ids and versions."""
+    bells = [
+        Doorbell(type="changed", workspace=where, kind=kind, id=id, version=version) for where, id, version in things
+    ]
+    layer.current().notify_all([(group_of(bell["workspace"]), dict(bell)) for bell in bells])
 
 
 def group_of(workspace_id: str) -> str:

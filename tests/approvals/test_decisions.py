@@ -80,7 +80,7 @@ def _resolve_and_reopen(approval: ToolApproval, world: World) -> None:
 
 
 def _remove_endpoint(approval: ToolApproval, _: World) -> None:
-    decisions.expire_one(approval.id, because=ExpiredBecause.ENDPOINT_REMOVED)
+    decisions.expire_all([approval.id], because=ExpiredBecause.ENDPOINT_REMOVED)
 
 
 def _approve_by_kim(approval: ToolApproval, world: World) -> None:

@@ -1,0 +1,74 @@
+"""What happens in many threads at once: as in threads, but in a few statements for all, whatever their number.
+
+Every conversation is locked by the caller (`lock`), and moves by as many versions as things come into it.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from django.db import connection
+
+from conversations.models import Conversation, Item, ItemKind
+from median_site.lib import live
+
+
+class Mark(NamedTuple):
+    """What the queue's row says about the calls in a conversation; see Conversation."""
+
+    waiting: int
+    mark: str
+    label: str
+
+
+def lock(conversation_ids: Collection[str]) -> None:
+    """Lock these conversations until the transaction ends, in one order everywhere, so that nobody waits in a ring."""
+    rows = Conversation.objects.select_for_update().filter(id__in=conversation_ids).order_by("id")
+    list(rows.values_list("id"))
+
+
+def add(items: Sequence[Item], *, unread: Collection[str]) -> None:
+    """Put unsaved items at the end of their threads, in their order; the conversations `unread` turn unread."""
+    coming = Counter(item.conversation_id for item in items)
+    versions = _update(
+        "version = c.version + new.count,"
+        " attention = case when new.unread then c.version + new.count else c.attention end",
+        {"count": "int", "unread": "bool"},
+        {id: (count, id in unread) for id, count in coming.items()},
+    )
+    numbers = {id: version - coming[id] for id, version in versions.items()}
+    for item in items:
+        numbers[item.conversation_id] += 1
+        item.number = item.version = numbers[item.conversation_id]
+    Item.objects.bulk_create(items)
+
+
+def mark(marks: Mapping[str, Mark], *, cards: Iterable[str]) -> None:
+    """Set what the queue's rows say, by conversation; the cards of these requests, all in them, have changed too."""
+    _update(
+        "version = c.version + 1, waiting = new.waiting, mark = new.mark, mark_label = new.label",
+        {"waiting": "int", "mark": "text", "label": "text"},
+        marks,
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "update conversations_item i set version = c.version from conversations_conversation c"
+            " where i.workspace_id = c.workspace_id and i.conversation_id = c.id and c.id = any(%s)"
+            " and i.kind = %s and i.ref = any(%s)",
+            [list(marks), ItemKind.APPROVAL, list(cards)],
+        )
+
+
+def _update(sets: str, columns: Mapping[str, str], rows: Mapping[str, tuple[object, ...]]) -> dict[str, int]:
+    """Update conversations `c` from `new`, rows by id, and ring for each. Gives their versions."""
+    arrays = ", ".join(f"%s::{kind}[]" for kind in columns.values())
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"update conversations_conversation c set {sets}"  # noqa: S608  # names of ours alone
+            f" from unnest(%s::text[], {arrays}) as new(id, {', '.join(columns)})"
+            " where c.id = new.id returning c.workspace_id, c.id, c.version",
+            [list(rows), *map(list, zip(*rows.values(), strict=True))],
+        )
+        changed: list[tuple[str, str, int]] = cursor.fetchall()
+    live.changed_all("thread", changed)
+    return {id: version for _, id, version in changed}
