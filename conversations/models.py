@@ -188,11 +188,6 @@ class ReadMark(models.Model):
         return f"{self.teammate_id} read {self.number}"
 
 
-class SavedReply(models.Model):
-    """A reply that teammates insert from the slash menu."""
-
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="saved_replies")
-    id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
 class Lesson(models.Model):
     """A durable fact that a resolved conversation taught about its customer; the agent reads it in later ones."""
 
@@ -211,6 +206,11 @@ class Lesson(models.Model):
         return self.text
 
 
+class SavedReply(models.Model):
+    """A reply that teammates insert from the slash menu."""
+
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="saved_replies")
+    id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
     title = models.CharField(max_length=80)
     text = models.TextField()
 
