@@ -3,9 +3,11 @@
 from typing import Final
 
 from django.db import transaction
+from django.db.models import Q
 
 from conversations import threads
 from conversations.models import Conversation, Status
+from median_site.lib import strict_json
 from median_site.lib.actors import Actor, ActorKind
 from median_site.lib.errors import DomainError
 from median_site.lib.strict_json import Json
@@ -42,13 +44,25 @@ class TooManyRunning(DomainError):
     message = "Three tools are already running in this conversation. Wait for one to finish."
 
 
-def run(conversation_id: str, tool_name: str, input_value: dict[str, Json], *, by: Actor) -> ToolRun:
+class AlreadySent(DomainError):
+    code = "already_sent"
+    message = "This form was sent with another input. Open it again to run the tool once more."
+
+
+def run(
+    conversation_id: str, tool_name: str, input_value: dict[str, Json], *, by: Actor, client_id: str = ""
+) -> ToolRun:
     """Queue a run for `by`, a teammate or the API; an agent process sends it at once, and the agent is not told.
 
-    Raises NotFound, and in this order Archived, Unavailable, BadInput, TooManyRunning; nothing is written then.
+    `client_id` is the sender's own id of the run: sent again it gives the run already there. Raises NotFound, and in
+    this order AlreadySent, Archived, Unavailable, BadInput, TooManyRunning; nothing is written then.
     """
     with transaction.atomic():
         conversation = threads.lock(conversation_id, by=by)
+        if sent := _sent(conversation, by=by, client_id=client_id):
+            if sent.tool_name != tool_name or strict_json.loads(sent.input) != input_value:
+                raise AlreadySent
+            return sent
         if conversation.status == Status.ARCHIVED:
             raise Archived
         tool = offered.by_name(conversation, tool_name)
@@ -59,7 +73,7 @@ def run(conversation_id: str, tool_name: str, input_value: dict[str, Json], *, b
             raise TooManyRunning
         return runs.queue(
             conversation, tool_name=tool.name, tool_label=tool.label, tool_id=tool.id, endpoint_id=tool.served_by,
-            risk=tool.risk, input_text=input_text, started_by=_STARTERS[by.kind], by=by,
+            risk=tool.risk, input_text=input_text, started_by=_STARTERS[by.kind], by=by, client_id=client_id,
         )  # fmt: skip
 
 
@@ -76,7 +90,16 @@ def _input(tool: Tool, value: dict[str, Json], *, by: Actor, conversation: Conve
     return made.text
 
 
+def _sent(conversation: Conversation, *, by: Actor, client_id: str) -> ToolRun | None:
+    earlier = ToolRun.objects.filter(_of(conversation), by_id=by.id, client_id=client_id)
+    return earlier.first() if client_id else None
+
+
 def _in_flight(conversation: Conversation) -> int:
     """Runs by hand that are not over; those of the agent do not count."""
-    out = ToolRun.objects.filter(workspace_id=conversation.workspace_id, conversation=conversation)
-    return out.filter(started_by__in=_STARTERS.values(), state__in=[RunState.QUEUED, RunState.RUNNING]).count()
+    out = ToolRun.objects.filter(_of(conversation), state__in=[RunState.QUEUED, RunState.RUNNING])
+    return out.filter(started_by__in=_STARTERS.values()).count()
+
+
+def _of(conversation: Conversation) -> Q:
+    return Q(workspace_id=conversation.workspace_id, conversation=conversation)

@@ -214,6 +214,8 @@ class ToolRun(models.Model):
     # {"kind", "name", "at"} of an approved call.
     approval = models.JSONField(null=True, blank=True)
     turn_id = models.CharField(max_length=32, blank=True)
+    # The sender's own id of a run by hand, which makes sending it again harmless.
+    client_id = models.CharField(max_length=64, blank=True)
     # Of a test, which stands in no thread: the customer and the conversation that the endpoint is told of.
     tested_as = models.CharField(max_length=255, blank=True)
     tested_in = models.CharField(max_length=32, blank=True)
@@ -235,6 +237,13 @@ class ToolRun(models.Model):
     rows = models.JSONField(null=True, blank=True)
 
     class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "conversation", "by_id", "client_id"],
+                name="run_client_id_unique",
+                condition=~models.Q(client_id=""),
+            )
+        ]
         indexes = [
             models.Index(fields=["workspace", "tool", "-queued_at"], name="run_by_tool"),
             models.Index(fields=["workspace", "conversation", "-queued_at"], name="run_by_conversation"),

@@ -41,6 +41,7 @@ def queue(
     by: Actor | None = None,
     turn_id: str = "",
     approval: dict[str, Json] | None = None,
+    client_id: str = "",
 ) -> ToolRun:
     """Write down a call that is to leave, in a locked conversation. `input_text` is the exact JSON that leaves.
 
@@ -61,6 +62,7 @@ def queue(
         by_name=by.name if by else "",
         approval=approval,
         turn_id=turn_id,
+        client_id=client_id,
         queued_at=clock.now(),
     )
     if not approval:

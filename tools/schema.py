@@ -18,7 +18,9 @@ from median_site.lib.strict_json import Json, JsonError, Step, pointer
 from tools import subschemas
 from tools.subschemas import SchemaError
 
-__all__ = ["Compiled", "FieldError", "SchemaError", "check_input", "compile_schema", "for_model", "normalize"]
+__all__ = [
+    "Compiled", "FieldError", "SchemaError", "check_input", "compile_schema", "for_model", "name_of", "normalize",
+]  # fmt: skip
 
 MAX_BYTES: Final = 32 * 1024  # of a schema, and of an input
 MAX_ERRORS: Final = 20
@@ -97,6 +99,11 @@ def for_model(schema: Json) -> dict[str, Json]:
     return {key: part for key, part in root.items() if key not in _COMBINING} | {"properties": properties}
 
 
+def name_of(path: Sequence[Step]) -> str:
+    """A path as people write it, long keys cut: ["items", 0, "sku"] is items[0].sku."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step[:80]}" for step in path).removeprefix(".")
+
+
 @lru_cache(maxsize=128)
 def _compiled(text: str) -> Compiled:
     if len(text.encode()) > MAX_BYTES:
@@ -132,9 +139,9 @@ def _unsendable(value: Json) -> Iterator[FieldError]:
     try:
         for path, part in strict_json.walk(value):
             if isinstance(part, float) and not math.isfinite(part):
-                yield FieldError(_name(path), f"{_name(path)} must be a finite number.")
+                yield FieldError(name_of(path), f"{name_of(path)} must be a finite number.")
             elif strict_json.has_nul_or_surrogate([*path[-1:], part if isinstance(part, str) else None]):
-                name = strict_json.visible(_name(path))[0]
+                name = strict_json.visible(name_of(path))[0]
                 yield FieldError(name, f"{name} holds a NUL or half a character (a lone surrogate).")
     except JsonError as error:
         yield FieldError("", error.message)
@@ -154,23 +161,18 @@ def _unfit(compiled: Compiled, value: Json) -> list[FieldError]:
 
 def _sentences(error: jsonschema_rs.ValidationError) -> list[FieldError]:
     kind, path = error.kind, error.instance_path
-    name = _name(path) or "The input"
+    name = name_of(path) or "The input"
     if isinstance(kind, Kind.Required):
-        name = _name([*path, kind.property])
+        name = name_of([*path, kind.property])
         return [FieldError(name, f"{name} is needed to run this.")]
     if isinstance(kind, Kind.UnevaluatedProperties | Kind.AdditionalProperties):
-        names = [_name([*path, key]) for key in kind.unexpected]
+        names = [name_of([*path, key]) for key in kind.unexpected]
         return [FieldError(name, f"{name} is not a field of this tool.") for name in names]
     if isinstance(kind, Kind.Type):
         wanted = " or ".join(_ARTICLES.get(each, f"a {each}") for each in sorted(kind.types, key="null".__eq__))
-        return [FieldError(_name(path), f"{name} must be {wanted}, not {_came(error.instance)}.")]
+        return [FieldError(name_of(path), f"{name} must be {wanted}, not {_came(error.instance)}.")]
     message = error.message if _MASK in error.message else f"{_MASK}: {error.message}"
-    return [FieldError(_name(path), f"{message[:300].replace(_MASK, name)}.")]
-
-
-def _name(path: Sequence[Step]) -> str:
-    """A path as people write it, long keys cut: ["items", 0, "sku"] is items[0].sku."""
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step[:80]}" for step in path).removeprefix(".")
+    return [FieldError(name_of(path), f"{message[:300].replace(_MASK, name)}.")]
 
 
 def _came(value: object) -> str:

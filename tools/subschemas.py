@@ -49,8 +49,8 @@ def survey(root: dict[str, Json]) -> None:
         if len(patterns) > MAX_PATTERNS:
             raise SchemaError(f"The schema has more than {MAX_PATTERNS} patterns.", pointer(path))
         stack += [((*path, *steps), part, level + 1) for steps, part in _within(schema)]
-        if (target := _target(root, schema, path)) is not None:
-            stack.append(((*path, "$ref"), target, level))
+        if (referred := target(schema, root=root, path=path)) is not None:
+            stack.append(((*path, "$ref"), referred, level))
 
 
 def closed(root: dict[str, Json]) -> dict[str, Json]:
@@ -64,7 +64,7 @@ def in_place(schema: Json, *, root: dict[str, Json]) -> Iterator[dict[str, Json]
         return
     yield schema
     beside = [part for steps, part in _within(schema) if steps[0] in _IN_PLACE]
-    for part in [_target(root, schema, ()), *beside]:
+    for part in [target(schema, root=root), *beside]:
         yield from in_place(part, root=root)
 
 
@@ -86,17 +86,7 @@ def of_item(schema: dict[str, Json], at: int) -> list[Json]:
     return [schema.get("items"), schema.get("unevaluatedItems")]
 
 
-def _within(schema: dict[str, Json]) -> Iterator[tuple[tuple[Step, ...], Json]]:
-    for key, held in schema.items():
-        if key in _MAPS and isinstance(held, dict):
-            yield from (((key, name), part) for name, part in held.items())
-        elif key in _LISTS and isinstance(held, list):
-            yield from (((key, at), part) for at, part in enumerate(held))
-        elif key in _ONES:
-            yield (key,), held
-
-
-def _target(root: dict[str, Json], schema: dict[str, Json], path: tuple[Step, ...]) -> Json:
+def target(schema: dict[str, Json], *, root: dict[str, Json], path: tuple[Step, ...] = ()) -> Json:
     """What the schema's reference points at, None without one. Raises SchemaError when it is not in this schema."""
     for key in ("$dynamicRef", "$recursiveRef", *(["$id"] if path else [])):
         if key in schema:
@@ -113,6 +103,16 @@ def _target(root: dict[str, Json], schema: dict[str, Json], path: tuple[Step, ..
             raise SchemaError(f"{ref} is not in the schema.", pointer((*path, "$ref")))
         found = found[name]
     return found
+
+
+def _within(schema: dict[str, Json]) -> Iterator[tuple[tuple[Step, ...], Json]]:
+    for key, held in schema.items():
+        if key in _MAPS and isinstance(held, dict):
+            yield from (((key, name), part) for name, part in held.items())
+        elif key in _LISTS and isinstance(held, list):
+            yield from (((key, at), part) for at, part in enumerate(held))
+        elif key in _ONES:
+            yield (key,), held
 
 
 def _patterns(schema: dict[str, Json]) -> set[str]:
