@@ -71,11 +71,12 @@ def _parameters(raw: Json, faults: list[Fault]) -> Iterator[Parameter]:
             faults.append(Fault(f"{field}.name", f"A parameter's name has {KEY_RULE}."))
         if place not in PLACES:
             faults.append(Fault(f"{field}.place", f"The place of {name or 'a parameter'} is path, query or body."))
+        checked: dict[str, Json] = {}
         try:
-            yield Parameter(name, parameter_schema(each.get("schema"), place=place), bool(each.get("required")),
-                            cast(Place, place))  # fmt: skip
+            checked = parameter_schema(each.get("schema"), place=place)
         except SchemaError as error:
             faults.append(Fault(f"{field}.schema", f"The schema of {name or 'this parameter'}: {error}"))
+        yield Parameter(name, checked, bool(each.get("required")), cast(Place, place))
 
 
 def check_key(name: str) -> None:
@@ -194,7 +195,8 @@ def _whole(made: Definition) -> Iterator[Fault]:
         yield Fault("sessionStart", "A tool that runs at session start has nobody to give it a value but the subject.")
     if made.session_start and made.risk != "low":
         yield Fault("sessionStart", "Only a tool of low risk runs at session start: nobody is asked before it.")
-    try:
-        schema.compile_schema(made.input_schema)
-    except SchemaError as error:
-        yield Fault("parameters", str(error))
+    if len(set(names)) == len(names):
+        try:
+            schema.compile_schema(made.input_schema)
+        except SchemaError as error:
+            yield Fault("parameters", str(error))
