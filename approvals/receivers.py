@@ -3,13 +3,15 @@
 from functools import partial
 
 from django.db import transaction
+from django.db.models import Count
 from django.dispatch import receiver
 
 from approvals import decisions, expiry
+from approvals.models import ToolApproval
 from conversations.models import Conversation
 from conversations.signals import conversation_ended
 from tools.models import Endpoint, ToolRun
-from tools.signals import endpoint_removed, run_ended
+from tools.signals import endpoint_removed, run_ended, waiting_asked
 
 
 @receiver(conversation_ended, dispatch_uid="approvals.conversation_ended")
@@ -28,3 +30,10 @@ def expire_with_endpoint(endpoint: Endpoint, **_: object) -> None:
     """After the commit, so that no conversation is locked while the endpoint is; the hourly check finds lost ones."""
     expire = partial(expiry.expire_with_endpoint, endpoint.id)
     transaction.on_commit(expire)
+
+
+@receiver(waiting_asked, dispatch_uid="approvals.waiting_asked")
+def count_waiting(workspace_id: str, waiting: dict[str, int], **_: object) -> None:
+    """How many requests can still be decided, by the endpoint that they wait on."""
+    rows = ToolApproval.objects.decidable().filter(workspace_id=workspace_id)
+    waiting.update(rows.values_list("endpoint_id").annotate(Count("id")))

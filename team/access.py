@@ -59,6 +59,19 @@ def teammate_required(
     return guarded
 
 
+def manager_required(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """Let only owners and admins change something, and only from a page that was made for them."""
+
+    @teammate_required
+    @wraps(view)
+    def guarded(request: TeammateRequest, *args: object, **kwargs: object) -> HttpResponseBase:
+        same_person(request)
+        require_manager(request.teammate)
+        return view(request, *args, **kwargs)
+
+    return guarded
+
+
 def _sign_in(request: HttpRequest) -> HttpResponse:
     if request.user.is_authenticated:
         raise DomainError("You are no longer a teammate of a workspace here.", code="no_workspace", status=403)

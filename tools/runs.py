@@ -18,7 +18,7 @@ from median_site.lib.strict_json import Json
 from team import events
 from team.events import Kind
 from tools import outcomes, signals, writeups
-from tools.models import RunState, Starter, ToolRun
+from tools.models import RunState, Starter, Tool, ToolRun
 from tools.outcomes import Outcome
 from tools.writeups import WriteUp
 
@@ -69,6 +69,28 @@ def queue(
         threads.add(conversation, kind=ItemKind.RUN, by=by, ref=run.id)
     live.wake("agent")
     return run
+
+
+def begin_test(tool: Tool, *, call_id: str, by: Actor, input_text: str, tested_as: str, tested_in: str) -> ToolRun:
+    """Write down a test that leaves now, from this process: it stands in no thread and in no queue."""
+    return ToolRun.objects.create(
+        workspace_id=tool.workspace_id,
+        id=call_id,
+        tool=tool,
+        endpoint_id=tool.served_by,
+        tool_name=tool.name,
+        tool_label=tool.label,
+        risk=tool.risk,
+        input=input_text,
+        started_by=Starter.TEST,
+        by_id=by.id,
+        by_name=by.name,
+        tested_as=tested_as,
+        tested_in=tested_in,
+        state=RunState.RUNNING,
+        queued_at=clock.now(),
+        started_at=clock.now(),
+    )
 
 
 def waiting_to_leave() -> QuerySet[ToolRun]:

@@ -166,6 +166,12 @@ def sign(key: Key, *, claims: Mapping[str, object]) -> str:
     return jwt.encode(dict(claims), key.private, algorithm=ALGORITHM, headers={"kid": key.kid})
 
 
+def unproved_claims(token: str) -> dict[str, object]:
+    """What a JWT says, whoever signed it: for showing, never for deciding. Raises jwt.InvalidTokenError."""
+    claims: dict[str, object] = jwt.decode(token, options={"verify_signature": False})
+    return claims
+
+
 def jwks(public_jwks: Iterable[Mapping[str, str]]) -> dict[str, list[dict[str, str]]]:
     """The JSON Web Key Set to publish. Only public members leave, whatever was stored."""
     return {"keys": [{name: jwk[name] for name in _PUBLIC_MEMBERS if name in jwk} for jwk in public_jwks]}

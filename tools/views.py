@@ -1,64 +1,22 @@
-"""Agent > Tools: the endpoints with how their last sync went, and the tools with their switches.
+"""Agent > Tools: the page, and what is done to endpoints and signing keys.
 
-Every teammate may look; owners and admins change. A press answers with the page again, of which htmx takes the part.
+Every teammate may look; owners and admins change. A press answers with the page or the drawer again, of which htmx
+takes the part.
 """
 
-import json
-from collections.abc import Callable
-from datetime import datetime, timedelta
-from functools import wraps
-from typing import Final, NamedTuple
-
 from asgiref.sync import async_to_sync
-from django.db.models import Count, OuterRef, Subquery
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from median_site.lib import clock
-from team import access
-from team.access import TeammateRequest, teammate_required
-from team.models import Teammate
-from tools import endpoints, failures, sync
-from tools.models import Endpoint, Tool, ToolRun
-
-COUNTED: Final = timedelta(days=7)
+from team.access import TeammateRequest, manager_required, teammate_required
+from tools import endpoints, keys, overview, roster, sync
+from tools.models import Endpoint
 
 
-class EndpointRow(NamedTuple):
-    """An endpoint with what its last sync came to; `fault` and `fix` are empty when it worked."""
-
-    endpoint: Endpoint
-    tools: int
-    fault: str
-    fix: str
-
-    @property
-    def state(self) -> str:
-        """What the picture beside it shows."""
-        return "failed" if self.fault else "synced" if self.endpoint.synced_at else "syncing"
-
-
-class ToolRow(NamedTuple):
-    """A tool with its schema for reading, when it last ran, and how often in the last seven days."""
-
-    tool: Tool
-    schema: str
-    last_used_at: datetime | None
-    runs: int
-
-
-def manager_required(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Only owners and admins, and only on a page that was made for them."""
-
-    @teammate_required
-    @wraps(view)
-    def guarded(request: TeammateRequest, *args: object, **kwargs: object) -> HttpResponseBase:
-        access.same_person(request)
-        access.require_manager(request.teammate)
-        return view(request, *args, **kwargs)
-
-    return guarded
+def in_drawer(request: HttpRequest) -> bool:
+    """Whether the answer goes into the drawer of a page that stands; otherwise it is a page of its own."""
+    return request.headers.get("HX-Target") == "drawer"
 
 
 @require_safe
@@ -67,22 +25,55 @@ def page(request: TeammateRequest) -> HttpResponse:
     return _page(request)
 
 
+@require_safe
+@teammate_required
+def endpoint(request: TeammateRequest, endpoint_id: str) -> HttpResponse:
+    """One endpoint: its last twenty syncs with what they changed, its address and its secret."""
+    return _endpoint(request, endpoints.find(request.teammate.actor, endpoint_id))
+
+
 @require_POST
 @manager_required
 def add(request: TeammateRequest) -> HttpResponse:
     """Add an endpoint and sync it at once. This answer alone shows its secret."""
     by = request.teammate.actor
-    endpoint, secret = endpoints.add(request.POST.get("url", ""), by=by)
-    async_to_sync(sync.run)(endpoint.id, by=by)
-    return _page(request, added=endpoint, secret=secret)
+    added, secret = endpoints.add(request.POST.get("url", ""), by=by, secret=request.POST.get("secret") or None)
+    async_to_sync(sync.run)(added.id, by=by)
+    return _page(request, added=endpoints.find(by, added.id), secret=secret)
 
 
 @require_POST
 @manager_required
 def sync_now(request: TeammateRequest, endpoint_id: str) -> HttpResponse:
+    async_to_sync(sync.run)(endpoint_id, by=request.teammate.actor)
+    return redirect("tools:endpoint", endpoint_id) if in_drawer(request) else redirect("tools:page")
+
+
+@require_POST
+@manager_required
+def change_url(request: TeammateRequest, endpoint_id: str) -> HttpResponse:
+    """Move the endpoint to another address, and sync it there at once."""
     by = request.teammate.actor
-    async_to_sync(sync.run)(endpoints.find(by, endpoint_id).id, by=by)
-    return redirect("tools:page")
+    endpoints.change_url(endpoint_id, url=request.POST.get("url", ""), by=by)
+    async_to_sync(sync.run)(endpoint_id, by=by)
+    return redirect("tools:endpoint", endpoint_id)
+
+
+@require_POST
+@manager_required
+def rotate_secret(request: TeammateRequest, endpoint_id: str) -> HttpResponse:
+    """Give the endpoint a new secret, and sync with both at once. This answer alone shows it."""
+    by = request.teammate.actor
+    _, secret = endpoints.rotate_secret(endpoint_id, by=by, secret=request.POST.get("secret") or None)
+    async_to_sync(sync.run)(endpoint_id, by=by)
+    return _endpoint(request, endpoints.find(by, endpoint_id), secret=secret)
+
+
+@require_POST
+@manager_required
+def stop_old_secret(request: TeammateRequest, endpoint_id: str) -> HttpResponse:
+    endpoints.stop_old_secret(endpoint_id, by=request.teammate.actor)
+    return redirect("tools:endpoint", endpoint_id)
 
 
 @require_POST
@@ -94,50 +85,35 @@ def remove(request: TeammateRequest, endpoint_id: str) -> HttpResponse:
 
 @require_POST
 @manager_required
-def switch(request: TeammateRequest, tool_name: str) -> HttpResponse:
-    endpoints.switch(tool_name, by=request.teammate.actor, on=request.POST.get("on") == "1")
+def rotate_key(request: TeammateRequest) -> HttpResponse:
+    keys.rotate(by=request.teammate.actor)
     return redirect("tools:page")
 
 
 def _page(request: TeammateRequest, *, added: Endpoint | None = None, secret: str = "") -> HttpResponse:
+    workspace = request.teammate.workspace
+    tools = overview.tools(workspace.id)
     context = {
         "here": "agent",
         "may_manage": request.teammate.may_manage,
-        "endpoints": _endpoint_rows(request.teammate),
-        "tools": _tool_rows(request.teammate),
+        "endpoints": overview.endpoints(workspace.id, tools),
+        "tools": tools,
+        "is_full": sum(row.tool.switched_on for row in tools) >= roster.SWITCHED_ON_LIMIT,
+        "limit": roster.SWITCHED_ON_LIMIT,
+        "keys": overview.keys(workspace.id),
+        "issuer": workspace.issuer,
         "added": added,
         "secret": secret,
     }
     return render(request, "tools/page.html", context)
 
 
-def _endpoint_rows(teammate: Teammate) -> list[EndpointRow]:
-    rows = Endpoint.objects.filter(workspace=teammate.workspace, removed_at=None).order_by("created_at")
-    present = Tool.objects.filter(workspace=teammate.workspace, present=True)
-    counts = dict(present.values_list("endpoint_id").annotate(Count("id")))
-    return [
-        EndpointRow(
-            endpoint,
-            tools=counts.get(endpoint.id, 0),
-            fault=failures.sentence(endpoint.failure, endpoint.failure_detail) if endpoint.failure else "",
-            fix=failures.fix(endpoint.failure) if endpoint.failure else "",
-        )
-        for endpoint in rows
-    ]
-
-
-def _tool_rows(teammate: Teammate) -> list[ToolRow]:
-    runs = ToolRun.objects.filter(workspace=teammate.workspace)
-    newest = runs.filter(tool=OuterRef("pk")).order_by("-queued_at").values("queued_at")[:1]
-    recent = runs.filter(tool__isnull=False, queued_at__gte=clock.now() - COUNTED)
-    counts = dict(recent.values_list("tool_id").annotate(Count("id")))
-    shown = Tool.objects.filter(workspace=teammate.workspace, present=True, endpoint__removed_at=None)
-    last = dict(shown.annotate(last=Subquery(newest)).values_list("id", "last"))
-    return [
-        ToolRow(tool, _pretty(tool.input_schema), last[tool.id], counts.get(tool.id, 0))
-        for tool in shown.select_related("endpoint").order_by("created_at", "name")
-    ]
-
-
-def _pretty(schema: str) -> str:
-    return json.dumps(json.loads(schema), indent=2, ensure_ascii=False)
+def _endpoint(request: TeammateRequest, shown: Endpoint, *, secret: str = "") -> HttpResponse:
+    context = {
+        "here": "agent",
+        "may_manage": request.teammate.may_manage,
+        "endpoint": shown,
+        "syncs": overview.last_syncs(shown),
+        "secret": secret,
+    }
+    return render(request, "tools/_endpoint_drawer.html" if in_drawer(request) else "tools/endpoint.html", context)

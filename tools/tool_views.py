@@ -1,0 +1,55 @@
+"""Agent > Tools: one tool, its switch, and testing it."""
+
+from asgiref.sync import async_to_sync
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from team.access import TeammateRequest, manager_required, teammate_required
+from tools import endpoints, overview, risk, schema_words, testing, wire_views
+from tools.models import Tool
+from tools.testing import Tested
+from tools.views import in_drawer
+
+
+@require_safe
+@teammate_required
+def tool(request: TeammateRequest, tool_name: str) -> HttpResponse:
+    """What the agent reads of it, what it takes, its last runs, and the form of a test."""
+    return _tool(request, testing.find(request.teammate.actor, tool_name))
+
+
+@require_POST
+@manager_required
+def switch(request: TeammateRequest, tool_name: str) -> HttpResponse:
+    endpoints.switch(tool_name, by=request.teammate.actor, on=request.POST.get("on") == "1")
+    return redirect("tools:tool", tool_name) if in_drawer(request) else redirect("tools:page")
+
+
+@require_POST
+@manager_required
+def test(request: TeammateRequest, tool_name: str) -> HttpResponse:
+    """Make a real call now, as nobody or as the customer with this id, and show all of it."""
+    by, given = request.teammate.actor, request.POST
+    tested = async_to_sync(testing.call)(
+        tool_name, by=by, input_text=given.get("input", ""), as_subject=given.get("subject", "").strip()
+    )
+    if request.headers.get("HX-Target") == "tested":
+        return render(request, "tools/_tested.html", {"test": wire_views.of(tested)})
+    return _tool(request, testing.find(by, tool_name), tested=tested)
+
+
+def _tool(request: TeammateRequest, shown: Tool, *, tested: Tested | None = None) -> HttpResponse:
+    context = {
+        "here": "agent",
+        "may_manage": request.teammate.may_manage,
+        "tool": shown,
+        "risk_line": risk.line(shown.risk),
+        "fields": schema_words.fields(shown.input_schema),
+        "schema": schema_words.pretty(shown.input_schema),
+        "example": schema_words.example(shown.input_schema),
+        "runs": overview.last_runs(shown),
+        "test": wire_views.of(tested) if tested else None,
+        "given": request.POST,
+    }
+    return render(request, "tools/_tool_drawer.html" if in_drawer(request) else "tools/tool.html", context)
