@@ -17,7 +17,7 @@ from tools import addresses, http_checks, openapi, roster
 from tools.http_checks import Fault
 from tools.http_definitions import PLACEHOLDER, Definition, from_json
 from tools.models import HttpTool, Tool
-from tools.openapi import Unsupported
+from tools.openapi import Operation, Unsupported
 
 DRAFT_LIMIT: Final = 200
 
@@ -39,9 +39,9 @@ class TooManyDrafts(DomainError):
 
 
 class Imported(NamedTuple):
-    """The names of the drafts that an import made, and what it left out with the reasons."""
+    """The operations that an import made drafts of, and those that it could not, with the reasons."""
 
-    names: list[str]
+    operations: list[Operation]
     unsupported: list[Unsupported]
 
 
@@ -115,23 +115,24 @@ def take_in(document: str | bytes, *, by: Actor, server: str = "", only: str = "
     read = openapi.read(document, server=server, only=only)
     unreachable = {origin: _unreachable(origin) for origin in {_origin(each.definition) for each in read.operations}}
     unsupported = list(read.unsupported)
-    names: list[str] = []
+    taken: list[Operation] = []
     with transaction.atomic():
         roster.lock(by.workspace_id)
         free = _free(by)
         for operation in read.operations:
             name = operation.definition.name
             fault = unreachable[_origin(operation.definition)] or _taken(name, by=by)
-            if fault or len(names) >= free:
+            if fault or len(taken) >= free:
                 reason = fault.message if fault else TooManyDrafts.message
                 unsupported.append(Unsupported(operation.where, reason))
                 continue
             text = strict_json.dumps(operation.definition.as_json())
             HttpTool.objects.create(workspace_id=by.workspace_id, name=name, definition=text)
-            names.append(name)
-        if names:
-            events.record(Kind.HTTP_TOOLS_IMPORTED, by=by, data={"tools": list[Json](names)})
-    return Imported(names, unsupported)
+            taken.append(operation)
+        if taken:
+            names: list[Json] = [operation.definition.name for operation in taken]
+            events.record(Kind.HTTP_TOOLS_IMPORTED, by=by, data={"tools": names})
+    return Imported(taken, unsupported)
 
 
 def _free(by: Actor) -> int:

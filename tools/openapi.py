@@ -152,7 +152,9 @@ def _operation(
     found: _Found, root: Mapping[str, Json], resolver: Resolver, *, server: str, names: set[str]
 ) -> Operation:
     left_out: list[str] = []
-    parameters = [*_parameters(found, resolver, left_out), *_body(found, resolver, left_out)]
+    parameters = list(_parameters(found, resolver, left_out))
+    taken = {str(each["name"]) for each in parameters}
+    parameters += _body(found, resolver, left_out, taken=taken)
     summary, description = _words(found.said, "summary"), _words(found.said, "description")
     name = _name(found.id, taken=names)
     raw: dict[str, Json] = {
@@ -207,7 +209,7 @@ def _placed(
     return {"name": name, "place": place, "required": required, "schema": schema}
 
 
-def _body(found: _Found, resolver: Resolver, left_out: list[str]) -> Iterator[dict[str, Json]]:
+def _body(found: _Found, resolver: Resolver, left_out: list[str], *, taken: set[str]) -> Iterator[dict[str, Json]]:
     """The fields of a JSON object in the body, each a parameter of its own."""
     body = resolver.target(found.said.get("requestBody"))
     if not isinstance(body, dict):
@@ -226,8 +228,10 @@ def _body(found: _Found, resolver: Resolver, left_out: list[str]) -> Iterator[di
         required = name in needed and body.get("required") is True
         try:
             http_checks.check_key(name)
+            if name in taken:
+                raise _Reason("A parameter of this name stands in the path or the query.")
             checked = http_checks.parameter_schema(schema, place="body")
-        except SchemaError as error:
+        except (SchemaError, _Reason) as error:
             if name in needed:
                 raise _Reason(f"The field {excerpt(name, 64)}: {error}") from error
             left_out.append(f"{excerpt(name, 64)}: {error}")
