@@ -54,6 +54,10 @@ class DomainErrorMiddleware(MiddlewareMixin):
 
     async_capable = False
 
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
+        """No id holds a NUL, and PostgreSQL would not even compare one that does."""
+        return answer(request, NotFound()) if "\0" in request.path_info else None
+
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         return answer(request, error) if isinstance(error, DomainError) else None
 

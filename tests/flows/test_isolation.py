@@ -1,0 +1,205 @@
+"""Mallory, of another workspace, tries every address with an id of Fernhill's. The addresses are read from the
+resolver: a new one with an id is tried too, or fails here until this module knows what its id names."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.apps import apps
+from django.db import transaction
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from conversations import threads
+from conversations.models import Customer
+from median_site.lib import hub, ids
+from median_site.lib.db import in_thread
+from team import api_keys
+from team.models import Teammate
+from tests.approvals.requests import request
+from tests.page_socket import PageSocket, signed_in
+from tests.world import World
+from tools import runs
+from tools.models import Starter
+
+# Open to everybody by their nature: sign-in, the widget (which asks for a session token), public keys.
+OPEN = re.compile(r"accounts/|widget/|w/<slug:slug>/|v1/docs")
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+FIELDS = {"text": "Hi", "reason": "No", "url": "https://elsewhere.example/tools", "on": "1", "number": "1"}
+BODIES = {
+    "messages": {"text": "Hi", "client_id": "message-1"},
+    "notes": {"text": "Hi"},
+    "status": {"status": "resolved"},
+    "deny": {"reason": "No"},
+    "run": {"tool": "orderStatus", "input": {"orderNumber": "ORD-1042"}},
+}
+PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
+# As they stand in an address.
+ODD = ["%00", "a%00b", "%E2%80%AE", "'", "%25", "%C3%B6" * 40, "x" * 2_000, "%0D%0AX-Evil:1", "%FF%FE", "%ED%A0%BD"]
+
+
+@dataclass(frozen=True)
+class Address:
+    """A path of the installation with `<parameters>` in it."""
+
+    route: str
+    parameters: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return self.route
+
+    def at(self, values: dict[str, str]) -> str:
+        return "/" + PARAMETER.sub(lambda found: values[found[1]], self.route)
+
+
+def addresses(resolver: URLResolver, prefix: str = "") -> Iterator[Address]:
+    for entry in resolver.url_patterns:
+        route = prefix + str(entry.pattern)
+        if isinstance(entry, URLResolver):
+            yield from addresses(entry, route)
+        elif isinstance(entry, URLPattern) and PARAMETER.search(route) and not OPEN.match(route):
+            yield Address(route, tuple(PARAMETER.findall(route)))
+
+
+ADDRESSES = list(addresses(get_resolver()))
+
+
+@pytest.fixture
+def theirs(world: World) -> dict[str, str]:
+    """What every parameter of an address may name, at Fernhill."""
+    threads.customer_wrote(world.conversation.id, body="A secret wish", client_id="message-1")
+    approval = request(world)
+    tool = world.tool("orderStatus")
+    with transaction.atomic():
+        run = runs.queue(
+            threads.lock(world.conversation.id), tool_name=tool.name, tool_label=tool.label, tool_id=tool.id,
+            endpoint_id=tool.endpoint_id, risk=tool.risk, input_text="{}", started_by=Starter.AGENT,
+        )  # fmt: skip
+    return {
+        "conversation_id": world.conversation.id,
+        "approval_id": approval.id,
+        "run_id": run.id,
+        "endpoint_id": world.endpoint.id,
+        "tool_name": tool.name,
+        "name": tool.name,
+    }
+
+
+@dataclass
+class Stranger:
+    """Mallory's browser, and a program with a key of Mallory's workspace."""
+
+    browser: Client
+    key: str
+    teammate_id: str
+
+    def ask(self, method: str, path: str, *, htmx: bool) -> HttpResponse:
+        """The answer to a request that has everything but the right to be answered."""
+        if path.startswith("/v1/"):
+            body = json.dumps(BODIES.get(path.rsplit("/", 1)[1], {})) if method == "POST" else ""
+            headers = {"Authorization": f"Bearer {self.key}"}
+            return Client().generic(method, path, body, content_type="application/json", headers=headers)
+        headers = {"X-Median-As": self.teammate_id} | ({"HX-Request": "true"} if htmx else {})
+        body = urlencode(FIELDS) if method == "POST" else ""
+        return self.browser.generic(
+            method, path, body, content_type="application/x-www-form-urlencoded", headers=headers
+        )
+
+
+@pytest.fixture
+def mallory(world: World) -> Stranger:
+    browser = Client()
+    browser.force_login(world.mallory.user)
+    _, key = api_keys.create(world.elsewhere, name="Mallory's", scopes=api_keys.SCOPES)
+    return Stranger(browser, key, world.mallory.id)
+
+
+def everything(world: World) -> dict[str, list[Any]]:
+    """Every row of Fernhill's, the log among them."""
+    kept = {}
+    for model in apps.get_models():
+        rows: Any = model._default_manager
+        if any(field.name == "workspace" for field in model._meta.fields):
+            kept[model._meta.label] = list(rows.filter(workspace=world.fernhill).order_by("pk").values())
+    return kept
+
+
+def absent(values: dict[str, str]) -> dict[str, str]:
+    """Names of the same form that name nothing anywhere."""
+    made = {name: ids.new_id() for name in values}
+    return made | {
+        "approval_id": ids.call_id(),
+        "run_id": ids.call_id(),
+        "tool_name": "noSuchTool",
+        "name": "noSuchTool",
+    }
+
+
+def customer_of(teammate: Teammate) -> Customer:
+    return Customer.objects.create(workspace=teammate.workspace, subject="visitor_1", name="Bob")
+
+
+def seen(answer: HttpResponse, values: dict[str, str]) -> tuple[int, bytes, dict[str, str]]:
+    """All that tells one answer from another, but for the names that were asked for."""
+    body = answer.content
+    counted = ("RateLimit-", "Content-Length")
+    headers = {name: value for name, value in answer.headers.items() if not name.startswith(counted)}
+    for name, value in values.items():
+        body = body.replace(value.encode(), name.encode())
+        headers = {key: shown.replace(value, name) for key, shown in headers.items()}
+    return answer.status_code, body, headers
+
+
+def test_the_addresses_are_read() -> None:
+    known = {address.route for address in ADDRESSES}
+    assert known >= {"inbox/<str:conversation_id>/", "approvals/<str:approval_id>/approve"}
+
+
+@pytest.mark.parametrize("address", ADDRESSES, ids=str)
+def test_what_is_fernhills_is_as_if_it_were_not_there(
+    address: Address, world: World, theirs: dict[str, str], mallory: Stranger
+) -> None:
+    nowhere = absent(theirs)
+    before = everything(world)
+    statuses = set()
+    for method in METHODS:
+        for htmx in (False, True):
+            foreign = mallory.ask(method, address.at(theirs), htmx=htmx)
+            missing = mallory.ask(method, address.at(nowhere), htmx=htmx)
+            assert seen(foreign, theirs) == seen(missing, nowhere)
+            assert foreign.status_code in {404, 405}, (method, foreign.content)
+            statuses.add(foreign.status_code)
+    assert 404 in statuses
+    assert everything(world) == before
+
+
+@pytest.mark.parametrize("address", ADDRESSES, ids=str)
+def test_an_odd_id_names_nothing(address: Address, world: World, mallory: Stranger) -> None:
+    for odd in ODD:
+        path = address.at(dict.fromkeys(address.parameters, odd))
+        for method in ("GET", "POST"):
+            assert mallory.ask(method, path, htmx=False).status_code in {404, 405}, (method, odd)
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_socket_gives_nothing_of_another_workspace_away(world: World) -> None:
+    _, cookie = await in_thread(signed_in, world.mallory)
+    page = await PageSocket("/live/", cookie=cookie).open()
+    ignored = hub.current().ignored
+    for conversation_id in (world.conversation.id, ids.new_id()):
+        await page.say({"watch": "thread", "id": conversation_id, "since": 0})
+    await page.say({"watch": "queue", "since": 0})
+    await in_thread(threads.note, world.conversation.id, by=world.sam.actor, body="A secret note")
+
+    mine = await in_thread(threads.start, await in_thread(customer_of, world.mallory))
+    await in_thread(threads.note, mine.id, by=world.mallory.actor, body="Mine")
+
+    frame = await page.hear()
+    assert (frame["kind"], frame["id"]) == ("row", mine.id)
+    assert hub.current().ignored == ignored + 2
+    await page.leave()
