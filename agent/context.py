@@ -15,8 +15,8 @@ from agent import prompts, session_start, transcript
 from agent.models.base import Message, ToolSpec
 from agent.rows import Step, Turn
 from agent.transcript import Part
-from approvals.models import OPEN, ToolApproval
-from conversations import threads
+from approvals.models import OPEN, State, ToolApproval
+from conversations import lessons, threads
 from conversations.models import Conversation, Item, ItemKind
 from median_site.lib import clock
 from tools import offered, outcomes, schema
@@ -27,12 +27,12 @@ ITEMS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """`messages` up to the turn's own `steps`; `outcomes`: the requests that they tell the end of."""
+    """`messages` up to the turn's own `steps`; `outcomes`: the requests they tell of, each with its state as told."""
 
     messages: list[Message]
     steps: list[Step]
     tools: list[Tool]
-    outcomes: list[str]
+    outcomes: dict[str, str]
 
     @property
     def specs(self) -> list[ToolSpec]:
@@ -61,10 +61,11 @@ def build(turn: Turn) -> Context:
         parts = [*said, *_turns(turns, ended, steps, results), *_lost(conversation)]
         tools = offered.to_agent(conversation)
         started = session_start.messages(conversation)
-    messages = [Message("system", prompts.system(conversation.workspace, conversation.customer))]
+        learned = [lesson.text for lesson in lessons.about(conversation.customer_id)]
+    messages = [Message("system", prompts.system(conversation.workspace, conversation.customer, learned=learned))]
     messages += [*started, *transcript.in_order(parts)]
     messages += transcript.outcomes_of(untold, results)
-    return Context(messages, own, tools, [row.id for row in untold])
+    return Context(messages, own, tools, {row.id: row.state for row in untold})
 
 
 def so_far(turn: Turn, steps: Sequence[Step]) -> list[Message]:
@@ -83,10 +84,11 @@ def _said(conversation: Conversation) -> list[Part]:
 
 
 def _ended(conversation: Conversation, turn: Turn) -> tuple[list[ToolApproval], list[ToolApproval]]:
-    """Requests that are over, whether or not that is written down yet: those told in earlier turns, and the others."""
+    """Requests that are over, whether or not that is written down yet, or that the reviewer left to the team: those
+    told in earlier turns, and the others."""
     now = clock.now()
     rows = ToolApproval.objects.filter(conversation=conversation).order_by("requested_at")
-    ended = [row for row in rows if row.state_at(now) not in OPEN]
+    ended = [row for row in rows if row.state_at(now) not in OPEN or (row.state == State.PENDING and row.review)]
     untold = [row for row in ended if row.told_in_turn in {"", turn.id}]
     return [row for row in ended if row not in untold], untold
 

@@ -1,4 +1,4 @@
-"""The agent process: claims turns, calls and errands that are due, works on them side by side, keeps claims alive.
+"""The agent process: claims turns, calls, reviews and errands that are due, does them side by side, keeps claims alive.
 
 The rows are the queue. A doorbell wakes it; without one it looks every second. Any number of such processes may run.
 """
@@ -17,7 +17,10 @@ from django.db.models import QuerySet
 from agent import errands, learning, turns, write_up
 from agent import turn as turn_module
 from agent.models.base import Model
+from agent.reviewing import reviewer_of
 from agent.rows import ErrandKind, Turn
+from approvals import reviews
+from approvals.reviewer import review as review_module
 from median_site.lib import live
 from median_site.lib.db import in_thread
 from tools import calls, runs, sync
@@ -28,6 +31,7 @@ logger = logging.getLogger(__name__)
 POLL_S: Final = 1.0
 TURNS: Final = 500
 CALLS: Final = 200
+REVIEWS: Final = 50
 ERRANDS: Final = 8
 SYNCS: Final = 8
 
@@ -35,13 +39,16 @@ SYNCS: Final = 8
 class AgentProcess:
     """Holds what this process has in hand: turns and calls by their ids."""
 
-    def __init__(self, model: Model, *, writer: Model | None = None) -> None:
-        """`writer` is the model of write-ups, the agent's own when there is none."""
+    def __init__(self, model: Model, *, writer: Model | None = None, judge: Model | None = None) -> None:
+        """`writer` is the model of write-ups, `judge` the reviewer's; the agent's own where there is none."""
         self.name = f"{socket.gethostname()[:30]}:{os.getpid()}:{secrets.token_hex(4)}"
         self.model = model
         self.writer = writer or model
+        self.judge = judge or model
+        self._reviewer = reviewer_of(self.judge)
         self._turns: dict[str, asyncio.Task[None]] = {}
         self._calls: dict[str, asyncio.Task[None]] = {}
+        self._reviews: dict[str, asyncio.Task[None]] = {}
         self._write_ups: dict[str, asyncio.Task[None]] = {}
         self._lessons: dict[str, asyncio.Task[None]] = {}
         self._syncs: dict[str, asyncio.Task[None]] = {}
@@ -71,6 +78,8 @@ class AgentProcess:
                 self._start(self._turns, turn.id, self._work(turn))
             for run_id in await in_thread(self._due, runs.waiting_to_leave, CALLS, self._calls):
                 self._start(self._calls, run_id, self._call(run_id))
+            for review in await in_thread(reviews.claim, self.name, limit=REVIEWS - len(self._reviews)):
+                self._start(self._reviews, review.approval_id, review_module.run(review, self._reviewer))
             for errand in await in_thread(write_up.claim, limit=ERRANDS - len(self._write_ups)):
                 self._start(self._write_ups, errand.subject_id, write_up.run(errand, self.writer))
             for errand in await in_thread(errands.claim, ErrandKind.LESSON, limit=ERRANDS - len(self._lessons)):
@@ -98,7 +107,8 @@ class AgentProcess:
         held[key] = task
 
         def done(finished: asyncio.Future[None]) -> None:
-            held.pop(key, None)
+            if held.get(key) is task:
+                del held[key]
             self._rung.set()
             if not finished.cancelled() and finished.exception():
                 logger.error("Work on %s broke", key, exc_info=finished.exception())
@@ -121,6 +131,7 @@ class AgentProcess:
             await asyncio.sleep(turns.BEAT.total_seconds())
             try:
                 await in_thread(turns.beat, self.name, list(self._turns))
+                await in_thread(reviews.beat, self.name, list(self._reviews))
             except Exception:
                 logger.exception("Could not say that this process lives")
 
@@ -132,12 +143,13 @@ class AgentProcess:
             pass
 
     async def _wind_down(self, helpers: list[asyncio.Task[None]]) -> None:
-        for task in [*helpers, *self._turns.values()]:
+        for task in [*helpers, *self._turns.values(), *self._reviews.values()]:
             task.cancel()
-        await asyncio.gather(*self._calls.values(), *self._turns.values(), *helpers, return_exceptions=True)
+        held = [*self._calls.values(), *self._turns.values(), *self._reviews.values()]
+        await asyncio.gather(*held, *helpers, return_exceptions=True)
         await sync.settle()
         await calls.close()
         await in_thread(turns.give_back, self.name)
-        await self.model.aclose()
-        if self.writer is not self.model:
-            await self.writer.aclose()
+        await in_thread(reviews.give_back, self.name)
+        for model in {self.model, self.writer, self.judge}:
+            await model.aclose()

@@ -5,7 +5,7 @@ from django.dispatch import receiver
 from agent import errands, turns
 from agent.rows import ErrandKind
 from approvals.models import State, ToolApproval
-from approvals.signals import outcome_known
+from approvals.signals import left_to_team, outcome_known
 from conversations.models import Conversation, Status
 from conversations.signals import conversation_ended, customer_wrote, handed_back, taken_over
 from tools.models import Starter, ToolRun
@@ -21,6 +21,11 @@ def answer_customer(conversation: Conversation, **_: object) -> None:
 def tell_outcome(approval: ToolApproval, conversation: Conversation, **_: object) -> None:
     because = "denied" if approval.state == State.DENIED else "run_ended"
     turns.ask(conversation, because=because)
+
+
+@receiver(left_to_team, dispatch_uid="agent.left_to_team")
+def tell_that_a_teammate_decides(conversation: Conversation, **_: object) -> None:
+    turns.ask(conversation, because="left_to_team")
 
 
 @receiver(run_ended, dispatch_uid="agent.run_stuck")

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Final
 
@@ -116,7 +116,7 @@ async def _give_up(turn: Turn, reason: str, apology: str) -> None:
     await in_thread(turns.fail, turn, reason=reason, apology=apology)
 
 
-def _reply(turn: Turn, answer: Answer, outcomes: list[str], *, model: str) -> None:
+def _reply(turn: Turn, answer: Answer, outcomes: Mapping[str, str], *, model: str) -> None:
     """Say it to the customer, unless a teammate has the thread by now; and know which outcomes have been told."""
     with transaction.atomic():
         conversation = threads.lock(turn.conversation_id)
@@ -124,5 +124,6 @@ def _reply(turn: Turn, answer: Answer, outcomes: list[str], *, model: str) -> No
             return
         if not conversation.items.filter(kind=ItemKind.AGENT, ref=turn.id).exists():
             threads.agent_replied(conversation, body=answer.text, ref=turn.id, model=model)
-        ToolApproval.objects.filter(id__in=outcomes).update(told_in_turn=turn.id)
+        for approval_id, told in outcomes.items():  # one that has moved on since is told again
+            ToolApproval.objects.filter(id=approval_id, state=told).update(told_in_turn=turn.id)
         turns.end(turn, TurnState.DONE)

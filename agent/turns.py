@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from django.db import transaction
-from django.db.models import Exists, F, Max, OuterRef, QuerySet
+from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
 
 from agent.rows import Turn, TurnState
 from approvals.models import State, ToolApproval
@@ -53,9 +53,11 @@ def resume(conversation: Conversation) -> None:
 
 
 def untold(conversation: Conversation) -> QuerySet[ToolApproval]:
-    """Requests whose end the customer should hear of and has not. Expiry is no reason to speak up."""
-    ended = [State.COMPLETED, State.FAILED, State.DENIED]
-    return ToolApproval.objects.filter(conversation=conversation, told_in_turn="", state__in=ended)
+    """Requests of which the customer should hear and has not: how they ended, or that the reviewer left them to the
+    team. Expiry is no reason to speak up."""
+    ended = Q(state__in=[State.COMPLETED, State.FAILED, State.DENIED])
+    left_to_team = Q(state=State.PENDING) & ~Q(review="")
+    return ToolApproval.objects.filter(ended | left_to_team, conversation=conversation, told_in_turn="")
 
 
 def claim(process: str, *, limit: int) -> list[Turn]:

@@ -11,32 +11,33 @@ from typing import Final
 from django.db import transaction
 from django.db.models.functions import Now
 
-from approvals import access, alarm, errors
-from approvals.models import ExpiredBecause, State, ToolApproval, ToolApprovalQuerySet
-from approvals.signals import outcome_known
+from approvals import access, alarm, errors, reviews
+from approvals.models import ExpiredBecause, ReviewOutcome, State, ToolApproval, ToolApprovalQuerySet
+from approvals.signals import left_to_team, outcome_known
 from conversations import bulk, threads
 from conversations.bulk import Mark
 from conversations.models import Conversation, ItemKind
 from median_site.lib import canonical_json, clock, ids, strict_json
-from median_site.lib.actors import Actor, system
+from median_site.lib.actors import Actor, ActorKind, reviewer, system
 from median_site.lib.errors import DomainError
 from median_site.lib.strict_json import Json
 from team import events
 from team.events import Entry, Kind
 from tools import runs
-from tools.models import RunState, Starter, Tool, ToolRun
+from tools.models import Risk, RunState, Starter, Tool, ToolRun
 
 LIFETIME: Final = timedelta(hours=24)
 OPEN_LIMIT: Final = 3
 
 
 def request(conversation: Conversation, *, tool: Tool, input_text: str, turn_id: str, by: Actor) -> ToolApproval:
-    """Park a call of the agent, in a locked conversation. `input_text` is the exact JSON that will leave.
+    """Park a call of the agent, in a locked conversation: a reviewed one for the reviewer, a high one for the team.
 
-    Raises StillWaiting, TooManyOpen or DeniedBefore, which the model is told.
+    `input_text` is the exact JSON that will leave. Raises StillWaiting, TooManyOpen or DeniedBefore, which the model is
+    told.
     """
     _check_caps(conversation, tool_name=tool.name, input_text=input_text)
-    now = clock.now()
+    now, is_reviewed = clock.now(), tool.risk == Risk.REVIEWED
     approval = ToolApproval.objects.create(
         workspace_id=conversation.workspace_id,
         id=ids.call_id(),
@@ -50,25 +51,27 @@ def request(conversation: Conversation, *, tool: Tool, input_text: str, turn_id:
         schema_hash=tool.content_hash,
         input=input_text,
         turn_id=turn_id,
-        state=State.PENDING,
+        state=State.REVIEWING if is_reviewed else State.PENDING,
         requested_at=now,
         expires_at=now + LIFETIME,
     )
-    _record(Kind.APPROVAL_REQUESTED, approval, by=by)
+    _record(Kind.APPROVAL_REVIEWING if is_reviewed else Kind.APPROVAL_REQUESTED, approval, by=by)
     threads.add(conversation, kind=ItemKind.APPROVAL, by=by, ref=approval.id)
     _mark(conversation)
-    alarm.set_for(approval.expires_at)
+    if is_reviewed:
+        reviews.queue(approval)
+    alarm.set_for(now + reviews.LIMIT if is_reviewed else approval.expires_at)
     return approval
 
 
-def approve(approval_id: str, *, by: Actor) -> ToolApproval:
+def approve(approval_id: str, *, by: Actor, reason: str = "") -> ToolApproval:
     """Let exactly this call leave, once. The same person's second press gives the decided request and changes nothing.
 
-    Raises NotFound, AlreadyReviewed, ExpiredUnanswered, ExpiredEnded, ExpiredRemoved.
+    `reason` is the reviewer's. Raises NotFound, AlreadyReviewed, ExpiredUnanswered, ExpiredEnded, ExpiredRemoved.
     """
     with transaction.atomic():
         conversation = _lock(by, approval_id)
-        if not _decide(approval_id, to=State.EXECUTING, by=by):
+        if not _decide(approval_id, to=State.EXECUTING, by=by, reason=reason):
             return _second(approval_id, by=by, wanted=True)
         approval = access.approval(by, approval_id)
         _record(Kind.APPROVED, approval, by=by)
@@ -102,6 +105,16 @@ def deny(approval_id: str, *, by: Actor, reason: str = "") -> ToolApproval:
     return approval
 
 
+def pass_on(approval_id: str, *, workspace_id: str, reason: str) -> bool:
+    """The reviewer leaves it to the team. False when the request is not the reviewer's any more."""
+    return _leave_to_team(approval_id, workspace_id=workspace_id, reason=reason, outcome=ReviewOutcome.PASSED)
+
+
+def unchecked(approval_id: str, *, workspace_id: str, reason: str) -> bool:
+    """There is no verdict and will be none, so the team decides. False when it is not the reviewer's any more."""
+    return _leave_to_team(approval_id, workspace_id=workspace_id, reason=reason, outcome=ReviewOutcome.UNCHECKED)
+
+
 def expire_with_conversation(conversation: Conversation) -> None:
     """The conversation, locked by the caller, has ended: its decidable requests end with it."""
     _expire(ToolApproval.objects.filter(conversation=conversation), because=ExpiredBecause.CONVERSATION_ENDED)
@@ -133,16 +146,43 @@ def _lock(by: Actor, approval_id: str) -> Conversation:
 
 
 def _decide(approval_id: str, *, to: State, by: Actor, reason: str = "") -> bool:
-    """The one statement that decides. The deadline is the database's; an ended conversation has none to decide."""
+    """The one statement that decides. The deadline is the database's; an ended conversation has none to decide.
+
+    The reviewer decides only what it still has, and within its five minutes.
+    """
+    is_reviewer = by.kind == ActorKind.REVIEWER
     decidable = ToolApproval.objects.decidable().filter(
         id=approval_id, workspace_id=by.workspace_id, expires_at__gt=Now(), conversation__status="open"
     )
-    return bool(
-        decidable.update(
-            state=to, decided_at=clock.now(), decided_by_kind=by.kind, decided_by_id=by.id,
-            decided_by_name=by.name, reason=reason,
-        )
+    if is_reviewer:
+        decidable = decidable.filter(state=State.REVIEWING, requested_at__gt=Now() - reviews.LIMIT)
+    decided = decidable.update(
+        state=to, decided_at=clock.now(), decided_by_kind=by.kind, decided_by_id=by.id, decided_by_name=by.name,
+        told_in_turn="", **{"review_reason" if is_reviewer else "reason": reason},
     )  # fmt: skip
+    if decided:
+        own = ReviewOutcome.DENIED if to == State.DENIED else ReviewOutcome.APPROVED
+        reviews.close(approval_id, outcome=own if is_reviewer else ReviewOutcome.DROPPED)
+    return bool(decided)
+
+
+def _leave_to_team(approval_id: str, *, workspace_id: str, reason: str, outcome: ReviewOutcome) -> bool:
+    by = reviewer(workspace_id)
+    with transaction.atomic():
+        conversation = _lock(by, approval_id)
+        held = ToolApproval.objects.filter(id=approval_id, state=State.REVIEWING, conversation__status="open")
+        if outcome == ReviewOutcome.PASSED:
+            held = held.filter(requested_at__gt=Now() - reviews.LIMIT)
+        if not held.update(state=State.PENDING, review=outcome, review_reason=reason):
+            return False
+        approval = access.approval(by, approval_id)
+        passed = outcome == ReviewOutcome.PASSED
+        _record(Kind.APPROVAL_PASSED_ON if passed else Kind.APPROVAL_UNCHECKED, approval, by=by)
+        _changed(conversation, approval)
+        reviews.close(approval_id, outcome=outcome)
+        alarm.set_for(approval.expires_at)
+        left_to_team.send(sender=ToolApproval, approval=approval, conversation=conversation)
+    return True
 
 
 def _second(approval_id: str, *, by: Actor, wanted: bool) -> ToolApproval:
@@ -153,6 +193,8 @@ def _second(approval_id: str, *, by: Actor, wanted: bool) -> ToolApproval:
         same_person = (approval.decided_by_kind, approval.decided_by_id) == (by.kind, by.id)
         if same_person and approved == wanted:
             return approval
+        raise errors.AlreadyReviewed
+    if by.kind == ActorKind.REVIEWER and approval.is_decidable:
         raise errors.AlreadyReviewed
     reasons: dict[str, type[DomainError]] = {
         ExpiredBecause.CONVERSATION_ENDED: errors.ExpiredEnded,
@@ -169,7 +211,8 @@ def _expire(asked: ToolApprovalQuerySet, *, because: ExpiredBecause) -> int:
     expired = list(rows.order_by("conversation_id", "id"))
     if expired:
         moving = ToolApproval.objects.decidable().filter(id__in=[row.id for row in expired])
-        moving.update(state=State.EXPIRED, expired_because=because)
+        moving.update(state=State.EXPIRED, expired_because=because, told_in_turn="")
+        reviews.close(*(row.id for row in expired), outcome=ReviewOutcome.DROPPED)
         events.record_all(_entry(Kind.EXPIRED, row, by=system(row.workspace_id), because=because) for row in expired)
         bulk.mark(_marks({row.conversation_id for row in expired}), cards=[row.id for row in expired])
     return len(expired)

@@ -1,4 +1,4 @@
-"""Requests that end without a decision, found and written down in batches. Deadlines are decided in decisions."""
+"""Requests and reviews that end without a decision, found and written down. Deadlines are decided in decisions."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -6,13 +6,14 @@ from typing import Final
 from django.db.models import Min
 from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan
 
-from approvals import alarm, decisions
-from approvals.models import ExpiredBecause, ToolApproval, ToolApprovalQuerySet
+from approvals import alarm, decisions, reviews
+from approvals.models import ExpiredBecause, State, ToolApproval, ToolApprovalQuerySet
 from median_site.lib import clock
 from tools.models import Endpoint
 
 # Decisions in the batch's conversations wait for it: some 50 ms.
 BATCH: Final = 500
+REVIEW_TIMED_OUT: Final = "The review timed out. A teammate must approve or decline this request."
 
 
 def expire_due() -> int:
@@ -36,11 +37,24 @@ def expire_removed() -> int:
     return _expire(ToolApproval.objects.filter(endpoint_id__in=gone), because=ExpiredBecause.ENDPOINT_REMOVED)
 
 
+def time_out_reviews() -> int:
+    """Leave to the team what the reviewer has had for five minutes, whatever became of its process. Gives how many."""
+    overdue = ToolApproval.objects.filter(id__in=reviews.overdue()).values_list("id", "workspace_id")
+    return sum(
+        decisions.unchecked(row_id, workspace_id=workspace_id, reason=REVIEW_TIMED_OUT)
+        for row_id, workspace_id in overdue
+    )
+
+
 def ensure_alarm() -> None:
-    """Set the alarm for the earliest deadline, if there is one."""
-    earliest = ToolApproval.objects.decidable().aggregate(at=Min("expires_at"))["at"]
-    if earliest:
-        alarm.set_for(earliest)
+    """Set the alarm for the earliest deadline, of a request or a review, if there is one."""
+    rows = ToolApproval.objects.decidable()
+    expires_at = rows.aggregate(at=Min("expires_at"))["at"]
+    requested_at = rows.filter(state=State.REVIEWING).aggregate(at=Min("requested_at"))["at"]
+    deadlines = [expires_at] if expires_at else []
+    deadlines += [requested_at + reviews.LIMIT] if requested_at else []
+    if deadlines:
+        alarm.set_for(min(deadlines))
 
 
 def _expire(rows: ToolApprovalQuerySet, *, because: ExpiredBecause) -> int:

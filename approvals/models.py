@@ -125,6 +125,50 @@ class ToolApproval(models.Model):
         return State.EXPIRED if self.is_decidable and self.expires_at <= now else self.state
 
 
+class ReviewState(models.TextChoices):
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+
+
+class ReviewOutcome(models.TextChoices):
+    APPROVED = "approved"
+    DENIED = "denied"
+    PASSED = "passed", "Passed on"
+    UNCHECKED = "unchecked", "Not checked"
+    # Somebody else decided, or the request expired, while the reviewer was reading.
+    DROPPED = "dropped"
+
+
+class Review(models.Model):
+    """The reviewer's work on one request. Moved by approvals.reviews alone; it may be done again after a crash."""
+
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    approval = models.OneToOneField(ToolApproval, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    state = models.CharField(max_length=7, choices=ReviewState, default=ReviewState.QUEUED)
+    queued_at = models.DateTimeField()
+    # The process that works on it, and when it last said so; a silent one's review is taken up by another.
+    claimed_by = models.CharField(max_length=64, blank=True)
+    beat_at = models.DateTimeField(null=True, blank=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    outcome = models.CharField(max_length=9, blank=True, choices=ReviewOutcome)
+    # Which model read what, and its verdict as approvals.reviewer.verdict has it. For the team alone.
+    model = models.CharField(max_length=100, blank=True)
+    digest = models.CharField(max_length=64, blank=True)
+    verdict = models.JSONField(null=True, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["workspace", "-queued_at"], name="review_newest"),
+            # The claim loop's: reviews of every workspace at once.
+            models.Index(fields=["queued_at"], name="review_due", condition=~models.Q(state="done")),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.state} {self.approval_id}"
+
+
 class ExpiryAlarm(models.Model):
     """One row for the installation: when the next alarm of approvals.alarm rings."""
 

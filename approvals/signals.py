@@ -4,3 +4,7 @@ from django.dispatch import Signal
 
 # approval: ToolApproval, conversation: Conversation, locked. It was denied, or its run ended: the customer should know.
 outcome_known = Signal()
+
+# approval: ToolApproval, conversation: Conversation, locked. The reviewer did not decide it: the customer should know
+# that a teammate has to.
+left_to_team = Signal()

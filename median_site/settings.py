@@ -28,6 +28,12 @@ MEDIAN_WRITEUP_KEY = env.text(
     "MEDIAN_WRITEUP_KEY", default=MEDIAN_MODEL_KEY if MEDIAN_WRITEUP_URL == MEDIAN_MODEL_URL else ""
 )
 MEDIAN_WRITEUP_NAME = env.text("MEDIAN_WRITEUP_NAME", default=MEDIAN_MODEL_NAME)
+# The reviewer may have a model of its own, and should: what fools one model may not fool another.
+MEDIAN_REVIEWER_URL = env.text("MEDIAN_REVIEWER_URL", default=MEDIAN_MODEL_URL)
+MEDIAN_REVIEWER_KEY = env.text(
+    "MEDIAN_REVIEWER_KEY", default=MEDIAN_MODEL_KEY if MEDIAN_REVIEWER_URL == MEDIAN_MODEL_URL else ""
+)
+MEDIAN_REVIEWER_NAME = env.text("MEDIAN_REVIEWER_NAME", default=MEDIAN_MODEL_NAME)
 MEDIAN_REDIS_URL = env.text("MEDIAN_REDIS_URL", default="")
 # Touched by a scheduled job, so that a supervisor can tell a hanging job cluster from a quiet one.
 MEDIAN_CLUSTER_BEAT = env.text("MEDIAN_CLUSTER_BEAT", default="")

@@ -20,8 +20,9 @@ STANDINGS: dict[Kind, str] = {
     "too_many": "Several requests are already waiting for the team. Once one is answered, I can ask for the {what}.",
     "denied_before": "I asked for the {what} before, and it was not approved. A teammate can talk it over with you.",
 }
-# How an approval ended, except with a result.
+# How a request ended, except with a result; pending: the reviewer left it to the team.
 ENDINGS = {
+    "pending": "The {what} needs a teammate's approval after all, so I've asked the team. " + ASKED,
     "failed": NOT_DONE,
     "denied": "The team did not approve the {what}. If you'd like to talk it over, a teammate can step in here.",
     "expired": "Nobody on the team answered the request for the {what} in time, so nothing was done.",

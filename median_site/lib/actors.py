@@ -42,3 +42,8 @@ class Actor:
 def system(workspace_id: str) -> Actor:
     """Median itself: sweeps, expiry, schedules."""
     return Actor(ActorKind.SYSTEM, workspace_id, name="Median")
+
+
+def reviewer(workspace_id: str) -> Actor:
+    """The model that stands in for a teammate on reviewed calls."""
+    return Actor(ActorKind.REVIEWER, workspace_id, name="The reviewer")

@@ -21,7 +21,10 @@ class Command(BaseCommand):
         writer = from_settings(
             settings.MEDIAN_WRITEUP_URL, key=settings.MEDIAN_WRITEUP_KEY, name=settings.MEDIAN_WRITEUP_NAME
         )
-        process = AgentProcess(model, writer=writer)
+        judge = from_settings(
+            settings.MEDIAN_REVIEWER_URL, key=settings.MEDIAN_REVIEWER_KEY, name=settings.MEDIAN_REVIEWER_NAME
+        )
+        process = AgentProcess(model, writer=writer, judge=judge)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, process.stop)

@@ -1,0 +1,128 @@
+"""What an approval has to get past, whatever the reviewer wrote. Pure: material and verdict in, objections out.
+
+The reviewer may be mistaken or talked round, so each of its findings is looked up again here. What cannot be told from
+words alone, such as what a note of the team means, is left to people; so is anything that is not in English.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from approvals.reviewer import words
+from approvals.reviewer.material import Call, Material
+from approvals.reviewer.named import Named, read
+from approvals.reviewer.verdict import QUESTIONS, Verdict
+from tools import values
+
+_OURS = ("the tool’s description", "a tool’s result")
+
+
+def objections(verdict: Verdict, material: Material) -> list[str]:
+    """Why code does not let an approval through, as sentences for the team. Empty: it may leave."""
+    doubts = [f"It doubts that {QUESTIONS[name]}." for name, each in verdict.findings.items() if not each.holds]
+    named = read(material)
+    unfounded = [
+        f"Its quote for “{QUESTIONS[name]}” does not stand where it must."
+        for name, each in verdict.findings.items()
+        if not _is_founded(name, words.squeezed(each.quote), material, named)
+    ]
+    return [*doubts, *standing(material), *unfounded]
+
+
+def standing(material: Material) -> list[str]:
+    """The objections that no finding and no quote can lift."""
+    named = read(material)
+    return [
+        *_circumstances(material, named),
+        *_steering(material),
+        *_consent(material, named),
+        *_ownership(material, named),
+    ]
+
+
+def _circumstances(material: Material, named: Named) -> Iterator[str]:
+    if not material.verified:
+        yield "The customer is not verified."
+    if not material.schema:
+        yield "The tool changed after it was asked for."
+    if material.notes:
+        yield "There are notes of the team in this thread, which only people can weigh."
+    if values.rows_of(material.input).exact != material.input:
+        yield "The input holds characters that do not show, or that look like others."
+    if any(named.is_repeated_in(earlier) for earlier in material.earlier):
+        yield "The same was asked for before."
+    if any(said.who == "team" and said.later for said in material.said):
+        yield "A teammate has written since."
+
+
+def _steering(material: Material) -> Iterator[str]:
+    found = [where for where, text in material.from_outside() if words.steers(text, by_customer=where not in _OURS)]
+    if not words.is_person(material.name):
+        found.append("the customer’s name")
+    if not words.is_address(material.email):
+        found.append("the customer’s email")
+    for where in dict.fromkeys(found):
+        yield f"Something in {where} may be meant to steer."
+
+
+def _consent(material: Material, named: Named) -> Iterator[str]:
+    """The agent asked plainly for exactly this, and the customer answered with a plain yes."""
+    asked = material.question
+    question = words.closing_question(asked.text) if asked and asked.who == "agent" else None
+    known = {*words.tokens(material.description), *named.words}
+    offer = words.offer(question or "", tool=material.tool, covered=named.covered, known=known)
+    if offer is None:
+        yield "The agent did not plainly ask whether to do exactly this."
+        return
+    yield from named.missing_from(offer, customer=[said.text for said in material.said if said.who == "customer"])
+    if named.numbers_in(offer) - _numbers_shown(material):
+        yield "The question names a number that the company’s own data do not show."
+    if not material.answer or not words.is_yes(material.answer[0]):
+        yield "The customer has not said yes to the agent’s question."
+    elif not all(words.is_plain(text, offer=offer) for text in material.answer):
+        yield "The customer wrote more than a plain yes."
+
+
+def _ownership(material: Material, named: Named) -> Iterator[str]:
+    """What the input names was shown by the company's own tools to this customer, and with nobody else in it."""
+    for name in named.names:
+        shown = _shown(name, material)
+        if not shown:
+            yield f"The company’s own data have not shown “{name}” for this customer."
+        if any(_names_another(call, material) for call in shown):
+            yield f"What the company’s data show for “{name}” names somebody else."
+
+
+def _is_founded(name: str, quote: str, material: Material, named: Named) -> bool:
+    """Whether a quote really stands in the part of the material where it must."""
+    said = [entry.text for entry in material.said if entry.who != "team" and not entry.later]
+    if name == "said_yes":
+        return words.is_yes(quote) and _stands(quote, material.answer[:1])
+    if name == "as_discussed":
+        names_it = not named.names or any(words.names(quote, each) for each in named.names)
+        return bool(quote) and names_it and _stands(quote, said)
+    if name == "own_account" and named.names:
+        shown = [text for each in named.names for call in _shown(each, material) for text in (call.input, call.result)]
+        return bool(quote) and _stands(quote, shown)
+    # That something is absent, or a fact which code knows itself, needs no quote; one that is given must be real.
+    return not quote or _stands(quote, [*said, material.subject, *(text for _, text in material.from_outside())])
+
+
+def _stands(quote: str, texts: Iterable[str]) -> bool:
+    return any(quote in words.squeezed(text) for text in texts)
+
+
+def _shown(name: str, material: Material) -> list[Call]:
+    return [call for call in material.look_ups if words.names(call.input, name) or words.names(call.result, name)]
+
+
+def _numbers_shown(material: Material) -> set[float]:
+    return {number for call in material.look_ups for number in words.numbers(call.result)}
+
+
+def _names_another(call: Call, material: Material) -> bool:
+    """An email address, or an id made like the customer's, that is not the customer's."""
+    if words.addresses(call.result) - {material.email.lower()}:
+        return True
+    shape = re.fullmatch(r"([A-Za-z]+[_-]?)\d+", material.subject)
+    ids = re.findall(rf"\b{re.escape(shape[1])}\d+\b", call.result) if shape else []
+    return any(each != material.subject for each in ids)
