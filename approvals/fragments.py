@@ -68,20 +68,18 @@ def card(
     )
 
 
-def ask(conversation: Conversation, waiting: Sequence[tuple[ToolApproval, int]]) -> Markup:
-    """The bar above the composer, for the first request that waits; empty while a person has the thread. Each request
-    comes with its item's number.
+def ask(conversation: Conversation, waiting: Sequence[ToolApproval]) -> Markup:
+    """The bar above the composer, for the first request that waits; empty while a person has the thread.
 
     It carries the buttons only when the whole input fits on its line: one approves what one sees.
     """
-    seen = [pair for pair in waiting if shown_state(pair[0]) == State.PENDING] if conversation.agent_has_it else []
-    approval, number = seen[0] if seen else (None, 0)
+    seen = [row for row in waiting if shown_state(row) == State.PENDING] if conversation.agent_has_it else []
+    approval = seen[0] if seen else None
     return render(
         "approvals/_ask.html",
         version=conversation.version,
         agent=conversation.workspace.agent_name,
         approval=approval,
-        number=number,
         more=len(seen) - 1,
         line=values.rows_of(approval.input).one_line if approval else None,
         plain=True,

@@ -169,6 +169,11 @@ class Item(models.Model):
     def __str__(self) -> str:
         return f"{self.kind} {self.number}"
 
+    @property
+    def element_id(self) -> str:
+        """Its id in the dashboard's pages: a card's is its call's, so that cards of several threads fit on one page."""
+        return self.ref if self.kind in {ItemKind.APPROVAL, ItemKind.RUN} else f"item-{self.number}"
+
 
 class ReadMark(models.Model):
     """How far a teammate has read a thread."""

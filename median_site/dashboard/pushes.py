@@ -35,7 +35,7 @@ def render_thread(ask: live.Ask) -> list[live.Push]:
         "id": found.id,
         "version": found.version,
         "items": [
-            {"id": f"item-{item.number}", "number": item.number, "version": item.version, "html": html}
+            {"id": item.element_id, "number": item.number, "version": item.version, "html": html}
             for item, html in view.items
         ],
         "parts": [{"id": name, "version": found.version, "html": html} for name, html in view.parts.items()],

@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from django.db.models import OuterRef, Q, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Q
 from markupsafe import Markup
 
 from approvals import fragments as approval_fragments
@@ -50,7 +49,7 @@ def view(conversation: Conversation, items: Sequence[Item], *, earlier: int | No
     runs = {row.id: row for row in ToolRun.objects.filter(**here, id__in=refs)} if refs else {}
     notes = Item.objects.filter(**here, kind=ItemKind.NOTE).order_by("-number")[:NOTES]
     draw = _pen(conversation, requests, runs)
-    pending = [(row, number) for row, number in requests if row.state == State.PENDING]
+    pending = [row for row in requests if row.state == State.PENDING]
     parts = {
         "thread-head": conversation_fragments.thread_head(conversation),
         "thread-ask": approval_fragments.ask(conversation, pending),
@@ -61,12 +60,12 @@ def view(conversation: Conversation, items: Sequence[Item], *, earlier: int | No
 
 
 def _pen(
-    conversation: Conversation, requests: Sequence[tuple[ToolApproval, int]], runs: Mapping[str, ToolRun]
+    conversation: Conversation, requests: Sequence[ToolApproval], runs: Mapping[str, ToolRun]
 ) -> Callable[[Item], Markup]:
     """What draws one item, with everything it needs at hand."""
-    by_id = {row.id: row for row, _ in requests}
-    waiting = [row for row, _ in requests if row.is_decidable]
-    denied = [row for row, _ in reversed(requests) if row.state == State.DENIED]
+    by_id = {row.id: row for row in requests}
+    waiting = [row for row in requests if row.is_decidable]
+    denied = [row for row in reversed(requests) if row.state == State.DENIED]
     heeds = warnings.for_requests(waiting, denied=denied, conversation=conversation)
 
     def draw(item: Item) -> Markup:
@@ -85,16 +84,8 @@ def _pen(
     return draw
 
 
-def _requests(conversation: Conversation, refs: Sequence[str]) -> list[tuple[ToolApproval, int]]:
-    """The requests with these ids, and all of the thread that wait or were denied; oldest first, each with its item's
-    number."""
-    places = Item.objects.filter(
-        workspace_id=conversation.workspace_id,
-        conversation=conversation,
-        kind=ItemKind.APPROVAL,
-        ref=OuterRef("id"),
-    )
+def _requests(conversation: Conversation, refs: Sequence[str]) -> list[ToolApproval]:
+    """The requests with these ids, and all of the thread that wait or were denied; oldest first."""
     rows = ToolApproval.objects.filter(workspace_id=conversation.workspace_id, conversation=conversation)
     rows = rows.select_related("tool").filter(Q(id__in=refs) | Q(state__in=[*DECIDABLE, State.DENIED]))
-    placed = rows.annotate(number=Coalesce(Subquery(places.values("number")[:1]), 0)).order_by("requested_at", "id")
-    return [(row, row.number) for row in placed]  # type: ignore[attr-defined]  # annotated
+    return list(rows.order_by("requested_at", "id"))
