@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from median_site.lib import clock
+from median_site.lib import clock, live
 from median_site.lib.actors import Actor
 from median_site.lib.strict_json import Json
+from team import facets
 from team.models import Event
 from team.signals import event_recorded, events_recorded
 
@@ -57,7 +58,7 @@ class Entry:
     """A row of the log that is to be written.
 
     `data` holds what the line, the alert and the Logs page need and is never read back to decide anything. No secret,
-    no token and no customer's words go into it.
+    no token and no customer's words go into it. A run that the tool refused says so in `data["refused"]`.
     """
 
     kind: Kind
@@ -91,6 +92,8 @@ def record_all(entries: Iterable[Entry]) -> list[Event]:
         Event(
             workspace_id=entry.by.workspace_id,
             kind=entry.kind,
+            type=facets.type_of(entry.kind),
+            outcome=facets.outcome_of(entry.kind, refused=bool(entry.data.get("refused"))) or "",
             at=at,
             actor_kind=entry.by.kind,
             actor_id=entry.by.id,
@@ -105,4 +108,8 @@ def record_all(entries: Iterable[Entry]) -> list[Event]:
     events_recorded.send(sender=Event, events=events)
     for event in events:
         event_recorded.send(sender=Event, event=event)
+    # A thread's change rings by itself.
+    quiet = [(event.workspace_id, str(event.id), 0) for event in events if not event.conversation_id]
+    if quiet:
+        live.changed_all("event", quiet)
     return events

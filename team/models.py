@@ -9,6 +9,7 @@ from django.db.models.functions import Lower
 
 from median_site.lib import clock, ids
 from median_site.lib.actors import Actor, ActorKind
+from team.facets import Outcome, Type
 
 
 class UserManager(BaseUserManager["User"]):
@@ -151,6 +152,9 @@ class Event(models.Model):
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="events")
     id = models.BigAutoField(primary_key=True)
     kind = models.CharField(max_length=40)
+    # What people filter by, from the kind (team.facets).
+    type = models.CharField(max_length=13, choices=[(each.value, each.value.capitalize()) for each in Type])
+    outcome = models.CharField(max_length=8, blank=True, choices=[(o.value, o.value.capitalize()) for o in Outcome])
     at = models.DateTimeField()
     actor_kind = models.CharField(max_length=8)
     actor_id = models.CharField(max_length=32, blank=True)
@@ -163,9 +167,24 @@ class Event(models.Model):
 
     class Meta:
         indexes = [
+            # The API's, oldest first.
             models.Index(fields=["workspace", "-id"], name="event_newest"),
-            models.Index(fields=["workspace", "kind", "-id"], name="event_by_kind"),
-            models.Index(fields=["workspace", "conversation_id", "-id"], name="event_by_conversation"),
+            # The dashboard counts days with this one.
+            models.Index(fields=["workspace", "kind", "-at"], name="event_by_kind"),
+            # The Logs page: one for each filter, newest first.
+            models.Index(fields=["workspace", "-at", "-id"], name="event_by_time"),
+            models.Index(fields=["workspace", "type", "-at", "-id"], name="event_by_type"),
+            models.Index(fields=["workspace", "actor_kind", "-at", "-id"], name="event_by_actor_kind"),
+            *(
+                models.Index(fields=["workspace", name, "-at", "-id"], name=f"event_by_{short}", condition=is_there)
+                for name, short, is_there in [
+                    ("outcome", "outcome", models.Q(outcome__gt="")),
+                    ("tool_name", "tool", models.Q(tool_name__gt="")),
+                    ("actor_id", "actor", models.Q(actor_id__gt="")),
+                    ("conversation_id", "conversation", models.Q(conversation_id__gt="")),
+                    ("subject_id", "subject", models.Q(subject_id__gt="")),
+                ]
+            ),
         ]
 
     def __str__(self) -> str:
