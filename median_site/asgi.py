@@ -7,16 +7,18 @@ from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallab
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "median_site.settings")
-pages = cast(ASGI3Application, get_asgi_application())
+django = cast(ASGI3Application, get_asgi_application())
 
 # Models can be imported only now.
 from conversations.channels import widget_consumer, widget_pushes  # noqa: E402
+from median_site.api import waiting  # noqa: E402
 from median_site.dashboard import consumers, pushes  # noqa: E402
 from median_site.lib import sockets  # noqa: E402
 
 pushes.register()
 widget_pushes.register()
 
+pages = waiting.holding(django)
 SOCKETS = {"/live/": consumers.live, "/widget/live/": widget_consumer.live}
 
 

@@ -84,5 +84,5 @@ def test_a_page_that_is_not_there() -> None:
     assert page.status_code == 404
     assert "<h1>Not found</h1>" in page.text
     assert "Nothing is here, or it is not yours to see." in page.text
-    program = Client().get("/v1/nothing")
+    program = Client().get("/nothing/here/", headers={"Accept": "application/json"})
     assert program.json()["error"]["code"] == "not_found"

@@ -2,7 +2,11 @@
 transaction; each web process then renders what its pages watch, once (hub), with the renderers registered here."""
 
 import asyncio
+<<<<<<< /tmp/tmpn1yfd4ae/cur
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+=======
+from collections.abc import AsyncGenerator, Callable, Mapping
+>>>>>>> /tmp/tmpn1yfd4ae/mine
 from dataclasses import dataclass
 from typing import Final, Literal, TypedDict
 
@@ -99,7 +103,7 @@ def wake(name: str) -> None:
     layer.current().notify(name, {"type": "wake"})
 
 
-async def bells(name: str, *, every: float | None = None) -> AsyncIterator[layer.Message]:
+async def bells(name: str, *, every: float | None = None) -> AsyncGenerator[layer.Message, None]:
     """A message for each `wake(name)`, and one whenever some may have been missed ("layer.resync").
 
     With `every`, also {"type": "tick"} after so many quiet seconds: the poll that a doorbell only hurries along.

@@ -78,11 +78,10 @@ def test_over_the_limit_is_a_429_that_says_when(
     assert (api_limits.WRITES if writes else api_limits.READS) == limit
     monkeypatch.setattr(api_limits, "READS", 2)
     monkeypatch.setattr(api_limits, "WRITES", 2)
-    ask = (
-        (lambda: program.post("/conversations/none/notes", {"text": "x"}))
-        if writes
-        else (lambda: program.get("/tools"))
-    )
+
+    def ask() -> HttpResponse:
+        return program.post("/conversations/none/notes", {"text": "x"}) if writes else program.get("/tools")
+
     assert [ask().headers["RateLimit-Remaining"] for _ in range(2)] == ["1", "0"]
     answer = ask()
     assert (answer.status_code, answer.json()["error"]["code"]) == (429, "rate_limited")

@@ -1,0 +1,129 @@
+"""`?wait=30`: an answer that is held until the request or the run changes. Waiting holds no thread and decides nothing.
+
+It stands before Django: when the wait is over, the request goes on to it as if it had just come, limits included.
+"""
+
+import asyncio
+import re
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import parse_qs
+
+from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGIReceiveEvent, ASGISendCallable, HTTPScope
+
+from approvals.models import OPEN, ToolApproval
+from median_site.lib import clock, live
+from median_site.lib.db import in_thread
+from team import api_keys
+from team.api_keys import Unauthorized
+from tools.models import RunState, ToolRun
+
+LONGEST_S: Final = 60
+# A lost doorbell costs no more than this.
+LOOK_EVERY_S: Final = 15.0
+
+_PATH: Final = re.compile(r"/v1/tool-(approvals|runs)/([A-Za-z0-9_]{1,64})")
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """What is waited for: a row, the conversation whose doorbell tells of it, and the status when the wait began."""
+
+    kind: str
+    id: str
+    workspace_id: str
+    conversation_id: str
+    status: str
+
+
+def holding(pages: ASGI3Application) -> ASGI3Application:
+    """The application, with `?wait=` before it."""
+
+    async def application(scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        seconds = _seconds(scope)
+        if seconds and (wait := await in_thread(_begin, scope)):
+            first = await receive()
+            # A GET has no more than one part: what comes next is its end.
+            gone = asyncio.create_task(_next(receive))
+            try:
+                if first["type"] == "http.disconnect" or await _hold(wait, seconds, gone):
+                    return
+            finally:
+                gone.cancel()
+            await pages(scope, _Again(first), send)
+            return
+        await pages(scope, receive, send)
+
+    return application  # type: ignore[return-value]  # it is given HTTP requests only
+
+
+async def _next(receive: ASGIReceiveCallable) -> ASGIReceiveEvent:
+    return await receive()
+
+
+class _Again:
+    """Gives Django what has been received already, and then nothing: the wait has heard whatever came after."""
+
+    def __init__(self, first: ASGIReceiveEvent) -> None:
+        self._first: ASGIReceiveEvent | None = first
+
+    async def __call__(self) -> ASGIReceiveEvent:
+        first, self._first = self._first, None
+        return first or await asyncio.get_running_loop().create_future()
+
+
+def _seconds(scope: HTTPScope) -> float:
+    """How long to hold, 0 for not at all: a value that is no number is left to the operation to ignore."""
+    if scope["method"] != "GET" or not _PATH.fullmatch(scope["path"]):
+        return 0
+    given = parse_qs(scope["query_string"].decode("latin-1")).get("wait", [""])[0]
+    return min(int(given), LONGEST_S) if given.isascii() and given.isdigit() and len(given) < 6 else 0
+
+
+def _begin(scope: HTTPScope) -> Wait | None:
+    """None when there is nothing to wait for; Django then gives the answer, or the error."""
+    match = _PATH.fullmatch(scope["path"])
+    authorization = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+    try:
+        key = api_keys.find(authorization.decode("latin-1"))
+    except Unauthorized:
+        return None
+    kind, row_id = match.groups() if match else ("", "")
+    if kind == "approvals":
+        approval = ToolApproval.objects.filter(workspace_id=key.workspace_id, id=row_id).first()
+        if approval is None or approval.state_at(clock.now()) not in OPEN:
+            return None
+        return Wait(kind, row_id, key.workspace_id, approval.conversation_id, approval.state)
+    run = ToolRun.objects.filter(workspace_id=key.workspace_id, id=row_id).first()
+    if run is None or run.is_over:
+        return None
+    return Wait(kind, row_id, key.workspace_id, run.conversation_id or "", run.state)
+
+
+async def _hold(wait: Wait, seconds: float, gone: "asyncio.Task[ASGIReceiveEvent]") -> bool:
+    """Hold until it changed or the time is up. True when nobody waits any more."""
+    watching = asyncio.create_task(_watch(wait))
+    try:
+        await asyncio.wait((watching, gone), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        return gone.done() and not watching.done()
+    finally:
+        watching.cancel()
+
+
+async def _watch(wait: Wait) -> None:
+    async with aclosing(live.bells(live.group_of(wait.workspace_id), every=LOOK_EVERY_S)) as bells:
+        if await in_thread(_has_changed, wait):
+            return
+        async for bell in bells:
+            about_it = bell.get("id") in {wait.conversation_id, None}
+            if about_it and await in_thread(_has_changed, wait):
+                return
+
+
+def _has_changed(wait: Wait) -> bool:
+    if wait.kind == "approvals":
+        row = ToolApproval.objects.filter(id=wait.id).first()
+        return row is None or row.state_at(clock.now()) != wait.status
+    states = [RunState.COMPLETED, RunState.FAILED]
+    return ToolRun.objects.filter(id=wait.id, state__in=states).exists()
