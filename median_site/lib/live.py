@@ -2,11 +2,7 @@
 transaction; each web process then renders what its pages watch, once (hub), with the renderers registered here."""
 
 import asyncio
-<<<<<<< /tmp/tmpn1yfd4ae/cur
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-=======
-from collections.abc import AsyncGenerator, Callable, Mapping
->>>>>>> /tmp/tmpn1yfd4ae/mine
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypedDict
 
