@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Final
 
 from django.db import transaction
+from django.db.models import F
 
 from agent.rows import Errand
 from median_site.lib import clock, live
@@ -39,6 +40,12 @@ def claim(kind: str, *, limit: int) -> list[Errand]:
         if taken:
             Errand.objects.bulk_update(taken, ["due_at", "attempts"])
     return taken
+
+
+def give_back(subject_ids: Iterable[str]) -> None:
+    """A process that ends in good order leaves its errands to the others at once; that is no attempt."""
+    mine = Errand.objects.filter(subject_id__in=list(subject_ids), due_at__gt=clock.now())
+    mine.update(due_at=clock.now(), attempts=F("attempts") - 1)
 
 
 def done(errand: Errand) -> None:

@@ -143,13 +143,15 @@ class AgentProcess:
             pass
 
     async def _wind_down(self, helpers: list[asyncio.Task[None]]) -> None:
-        for task in [*helpers, *self._turns.values(), *self._reviews.values()]:
+        errand_ids = [*self._write_ups, *self._lessons]
+        held = [*self._turns.values(), *self._reviews.values(), *self._write_ups.values(), *self._lessons.values()]
+        for task in [*helpers, *held]:
             task.cancel()
-        held = [*self._calls.values(), *self._turns.values(), *self._reviews.values()]
-        await asyncio.gather(*held, *helpers, return_exceptions=True)
+        await asyncio.gather(*self._calls.values(), *held, *helpers, return_exceptions=True)
         await sync.settle()
         await calls.close()
         await in_thread(turns.give_back, self.name)
+        await in_thread(errands.give_back, errand_ids)
         await in_thread(reviews.give_back, self.name)
         for model in {self.model, self.writer, self.judge}:
             await model.aclose()

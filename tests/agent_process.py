@@ -20,9 +20,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 @contextmanager
-def in_thread(model: Model) -> Iterator[AgentProcess]:
+def in_thread(model: Model, *, writer: Model | None = None) -> Iterator[AgentProcess]:
     """An agent process that works beside the test and ends with it."""
-    process = AgentProcess(model)
+    process = AgentProcess(model, writer=writer)
     with asyncio.Runner() as runner:
         thread = threading.Thread(target=runner.run, args=(process.run(),))
         thread.start()

@@ -15,7 +15,10 @@ _threads: Final = ThreadPoolExecutor(max_workers=10, thread_name_prefix="db")
 
 
 async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run `work` in a thread with a database connection of its own, which is given back when it ends."""
+    """Run `work` in a thread with a database connection of its own, which is given back when it ends.
+
+    A caller that is cancelled meanwhile ends when `work` does, so that nothing goes on behind its back.
+    """
 
     def call() -> T:
         try:
@@ -23,4 +26,9 @@ async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> 
         finally:
             connections.close_all()
 
-    return await asyncio.get_running_loop().run_in_executor(_threads, call)
+    running = asyncio.get_running_loop().run_in_executor(_threads, call)
+    try:
+        return await asyncio.shield(running)
+    finally:
+        if not running.done():  # cancelled: the thread cannot be stopped, so its end is waited for
+            await asyncio.wait({running})
