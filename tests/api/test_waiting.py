@@ -76,7 +76,7 @@ async def test_who_gives_up_decides_nothing() -> None:
     for _ in range(5):
         asked = await held(f"/v1/tool-approvals/{approval.id}?wait=30", key)
         await asked.send_input({"type": "http.disconnect"})
-        await asked.wait(5)
+        await asked.wait(10)
     await in_thread(approval.refresh_from_db)
     assert approval.state == State.PENDING
     await in_thread(decisions.approve, approval.id, by=world.sam.actor)
