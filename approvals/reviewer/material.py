@@ -41,7 +41,8 @@ class Call:
 @dataclass(frozen=True, slots=True)
 class Material:
     """`schema` is JSON text, empty when the tool is no longer the one that was asked for; `input` is the exact text
-    that would leave. `learned` in earlier conversations; `earlier`: inputs with which this tool was asked for before, for this customer."""
+    that would leave. `learned` in earlier conversations; `earlier`: inputs with which this tool was asked for before,
+    for this customer."""
 
     tool: str
     label: str

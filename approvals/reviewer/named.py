@@ -1,7 +1,7 @@
 """What an input names, and whether a text speaks of it. Pure.
 
 Three kinds of values: names (texts that say which order, which invoice), numbers (how much), and choices, which the
-schema lists and which only say of what kind.
+schema lists and which only say of what kind. A reason is a choice that is the customer's own to give.
 """
 
 import re
@@ -22,6 +22,9 @@ class Named:
     names: tuple[str, ...]
     numbers: tuple[float, ...]
     choices: tuple[str, ...]
+    reasons: tuple[str, ...]
+    # Several fields hold names, or numbers: words do not tell which is which.
+    is_ambiguous: bool
     # Fields that no word of a conversation can confirm: true, false and null.
     unsayable: tuple[str, ...]
     covered: frozenset[str]
@@ -29,11 +32,17 @@ class Named:
     @property
     def words(self) -> set[str]:
         """Words that a question about this input may hold."""
-        said = {token for text in (*self.names, *self.choices) for token in words.tokens(text.replace("_", " "))}
+        said = {
+            token
+            for text in (*self.names, *self.choices, *self.reasons)
+            for token in words.tokens(text.replace("_", " "))
+        }
         return said | set(self.covered)
 
     def missing_from(self, offer: str, *, customer: Sequence[str]) -> Iterator[str]:
-        """What of the input an offer leaves unsaid, as sentences for the team. A choice may be the customer's word."""
+        """What of the input an offer leaves unsaid, as sentences for the team."""
+        if self.is_ambiguous:
+            yield "The input names several things, and words alone do not tell which is which."
         for field in self.unsayable:
             yield f"Nothing in a conversation can confirm the field {field}."
         for name in self.names:
@@ -43,9 +52,11 @@ class Named:
             if number not in self.numbers_in(offer):
                 yield f"The question does not name {number:g}."
         for choice in self.choices:
-            wanted = set(words.tokens(choice.replace("_", " ")))
-            if not any(wanted <= set(words.tokens(text)) for text in (offer, *customer)):
-                yield f"Neither the customer nor the question speaks of “{choice}”."
+            if not _speaks_of(choice, offer):
+                yield f"The question does not name “{choice}”."
+        for reason in self.reasons:
+            if not any(_speaks_of(reason, text) for text in (offer, *customer)):
+                yield f"Neither the customer nor the question speaks of “{reason}”."
 
     def numbers_in(self, offer: str) -> set[float]:
         """The numbers of an offer, apart from those inside the names."""
@@ -63,7 +74,7 @@ class Named:
 def read(material: Material) -> Named:
     """Take the request's input apart."""
     whole = strict_json.loads(material.input)
-    names, numbers, choices, unsayable, covered = [], [], [], [], set[str]()
+    names, numbers, choices, reasons, unsayable = dict[str, str](), dict[str, float](), [], [], []
     for path, value in strict_json.walk(whole):
         if isinstance(value, dict | list):
             continue
@@ -71,14 +82,30 @@ def read(material: Material) -> Named:
         if isinstance(value, bool) or value is None:
             unsayable.append(field)
         elif isinstance(value, str) and value in _listed(material.schema, path):
-            choices.append(value)
+            (reasons if words.parts_of(field)[-1:] == ["reason"] else choices).append(value)
+        elif isinstance(value, str):
+            names[field] = value
         else:
-            covered |= set(words.parts_of(field))
-            if isinstance(value, str):
-                names.append(value)
-            else:
-                numbers.append(float(value))
-    return Named(whole, tuple(names), tuple(numbers), tuple(choices), tuple(unsayable), frozenset(covered))
+            numbers[field] = float(value)
+    return Named(
+        whole=whole,
+        names=tuple(names.values()),
+        numbers=tuple(numbers.values()),
+        choices=tuple(choices),
+        reasons=tuple(reasons),
+        is_ambiguous=any(len({_kind(field) for field in fields}) > 1 for fields in (names, numbers)),
+        unsayable=tuple(unsayable),
+        covered=frozenset(part for field in (*names, *numbers) for part in words.parts_of(field)),
+    )
+
+
+def _kind(field: str) -> str:
+    """The field without its places in lists: items.0 and items.1 are one kind."""
+    return re.sub(r"\.?\b\d+\b", "", field)
+
+
+def _speaks_of(choice: str, text: str) -> bool:
+    return set(words.tokens(choice.replace("_", " "))) <= set(words.tokens(text))
 
 
 def _listed(schema: str, path: tuple[strict_json.Step, ...]) -> list[Json]:

@@ -44,7 +44,7 @@ _TURNING: Final = _words(
     " partially rather some than unless until without"
 )
 # Parts of a tool's name that nobody says to a customer.
-_UNSAID: Final = _words("basic customer my quick simple small standard the user")
+_UNSAID: Final = _words("a an and basic by customer for in my of on quick simple small standard the to user with")
 _OPENING: Final = (
     r"(?:^|[,:;–—]\s*)(?:shall i|should i|may i|do you want me to|would you like me to|do you confirm that i should"
     r"|can you confirm that i should)\s+(?:now |then |go ahead and )?"
@@ -152,7 +152,7 @@ def steers(text: str, *, by_customer: bool) -> bool:
     """Whether a text reads like an attempt to steer, or hides characters. What a customer wrote is held to more."""
     if any(unicodedata.category(each) in {"Cf", "Cc", "Co", "Cs"} and each not in _JOINERS for each in text):
         return True
-    shown = squeezed(unicodedata.normalize("NFKC", text))
+    shown = squeezed(unicodedata.normalize("NFKC", text)).replace("’", "'")
     return bool(_STEERING.search(shown) or (by_customer and _OUT_OF_PLACE.search(shown)))
 
 
