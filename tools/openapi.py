@@ -74,7 +74,7 @@ class _Found:
     @property
     def id(self) -> str:
         said = self.said.get("operationId")
-        return said if isinstance(said, str) and said.strip() else f"{self.method}_{self.path}"
+        return said if isinstance(said, str) and said.strip() else f"{self.method}_{self.path.strip('/')}"
 
 
 def read(document: str | bytes, *, server: str = "", only: str = "") -> Read:
