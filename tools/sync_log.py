@@ -87,10 +87,14 @@ def succeeded(
 def failed(row: EndpointSync, failure: SyncFailure, *, by: Actor) -> EndpointSync:
     """Record a sync that changed nothing, and why, in the caller's transaction."""
     if failure.code != "superseded":
-        Endpoint.objects.filter(id=row.endpoint_id).update(
-            failed_at=clock.now(), failure=failure.code, failure_detail=failure.detail[:500]
-        )
+        _mark_failed(row.endpoint_id, failure)
     return _end(row, by=by, failure=failure, changes=[])
+
+
+def _mark_failed(endpoint_id: str, failure: SyncFailure) -> None:
+    Endpoint.objects.filter(id=endpoint_id).update(
+        failed_at=clock.now(), failure=failure.code, failure_detail=failure.detail[:500]
+    )
 
 
 def _of(endpoint: Endpoint) -> QuerySet[EndpointSync]:
@@ -114,10 +118,12 @@ def _add(endpoint: Endpoint, *, by: Actor) -> EndpointSync:
 
 
 def _over_the_limit(endpoint: Endpoint, newest: EndpointSync, *, by: Actor) -> EndpointSync:
-    """One row for all that come while the minute lasts: whoever hammers does not push the history out."""
-    if newest.code == "rate_limited" and newest.at > clock.now() - MINUTE:
-        return newest
-    return failed(_add(endpoint, by=by), SyncFailure("rate_limited"), by=by)
+    """One row and one event for all that come while the minute lasts, so that the history stays worth reading."""
+    limited = SyncFailure("rate_limited")
+    if newest.code != limited.code or newest.at < clock.now() - MINUTE:
+        return failed(_add(endpoint, by=by), limited, by=by)
+    _mark_failed(endpoint.id, limited)
+    return newest
 
 
 def _end(row: EndpointSync, *, by: Actor, failure: SyncFailure, changes: Sequence[Mapping[str, Json]]) -> EndpointSync:
