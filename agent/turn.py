@@ -46,8 +46,11 @@ async def run(turn: Turn, model: Model) -> None:
     if done:
         await _settle(done[-1].run_ids)
     while not _is_too_much(done):
+        so_far = await in_thread(_so_far, turn, done)
+        if so_far is None:
+            return
         try:
-            answer = await _ask(model, start.messages + await in_thread(context.so_far, turn, done), start)
+            answer = await _ask(model, start.messages + so_far, start)
         except ModelError as error:
             await _give_up(turn, error.message, PERSON_WILL_ANSWER)
             return
@@ -106,6 +109,14 @@ def _is_settled(run_id: str) -> bool:
 def _begin(turn: Turn) -> bool:
     with transaction.atomic():
         return turns.begin(turn, threads.lock(turn.conversation_id))
+
+
+def _so_far(turn: Turn, done: list[Step]) -> list[Message] | None:
+    """What the turn has done, as the model reads it; None when it may not go on."""
+    with transaction.atomic():
+        if done and not turns.may_go_on(turn, threads.lock(turn.conversation_id)):
+            return None
+        return context.so_far(turn, done)
 
 
 def _has_answered_before(turn: Turn) -> bool:
