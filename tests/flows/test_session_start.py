@@ -4,11 +4,14 @@ import json
 import signal
 import threading
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from datetime import timedelta
 
 import pytest
 
 from agent import session_start
+from agent.models.demo import DemoModel
+from agent.models.openai import OpenAIModel
 from agent.rows import Turn, TurnState
 from conversations import threads
 from conversations.models import Conversation
@@ -91,9 +94,9 @@ def replies(conversation: Conversation) -> list[str]:
     return list(conversation.items.filter(kind="agent").order_by("number").values_list("text", flat=True))
 
 
-def agent(model: ModelServer) -> dict[str, str]:
-    """The environment of an agent process: write-ups, which a model makes too, stay away from this one."""
-    return {"MEDIAN_MODEL_URL": model.url, "MEDIAN_MODEL_NAME": "test", "MEDIAN_WRITEUP_URL": "http://127.0.0.1:9/v1"}
+def agent(model: ModelServer) -> AbstractContextManager[object]:
+    """An agent process in a thread; write-ups, which a model makes too, stay away from this one."""
+    return agent_process.in_thread(OpenAIModel(model.url, key="", name="test"), writer=DemoModel())
 
 
 def test_they_run_once_side_by_side_before_the_first_step_and_are_told_for_good(
@@ -107,7 +110,7 @@ def test_they_run_once_side_by_side_before_the_first_step_and_are_told_for_good(
     tool_versions.publish(by=world.sam.actor)
     model.script([says("Hello, gold customer."), calls(("stockLevel", "{}")), says("Seven.")])
 
-    with agent_process.as_process(**agent(model)):
+    with agent(model):
         conversation = write(world)
         until(lambda: len(shop.server.requests) == 2)  # both are out before either has answered
         assert model.requests == []
@@ -142,7 +145,7 @@ def test_without_the_entitlement_a_tool_is_skipped(world: World, shop: Shop, mod
     start_tool(world, shop, "diet", "/diet")
     tool_versions.publish(by=world.sam.actor)
     model.script([says("Hello.")])
-    with agent_process.as_process(**agent(model)):
+    with agent(model):
         conversation = write(world)
         until(lambda: len(replies(conversation)) == 1)
     assert [request.target for request in shop.server.requests] == ["/diet?user=user_123"]
@@ -157,15 +160,20 @@ def test_killed_with_a_call_out_it_is_not_sent_again_and_the_other_results_are_k
     start_tool(world, shop, "diet", "/diet")
     tool_versions.publish(by=world.sam.actor)
     model.script([says("Hello.")])
-    with agent_process.as_process(**agent(model)) as first:
+    environment = {
+        "MEDIAN_MODEL_URL": model.url,
+        "MEDIAN_MODEL_NAME": "test",
+        "MEDIAN_WRITEUP_URL": "http://127.0.0.1:9",
+    }
+    with agent_process.as_process(**environment) as first:
         conversation = write(world)
-        until(lambda: len(shop.server.requests) == 2)
+        until(lambda: len(shop.server.requests) == 2, within_s=60)
         until(lambda: ToolRun.objects.filter(tool_name="tier", state=RunState.COMPLETED).exists())
         first.send_signal(signal.SIGKILL)
         first.wait(10)
     shop.held["/diet"].set()
     ToolRun.objects.filter(state=RunState.RUNNING).update(started_at=clock.now() - timedelta(seconds=30))
-    with agent_process.as_process(**agent(model)):
+    with agent(model):
         until(lambda: len(replies(conversation)) == 1, within_s=20)
 
     assert (len(shop.requests("/tier")), len(shop.requests("/diet"))) == (1, 1)
