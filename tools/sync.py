@@ -135,9 +135,10 @@ def _end(row: EndpointSync, sent: Outbound, answer: Answer | Failure, *, by: Act
     with transaction.atomic():
         roster.lock(row.workspace_id)
         endpoint = Endpoint.objects.select_for_update(no_key=True).get(id=row.endpoint_id)
-        is_other = endpoint.url != sent.url or endpoint.removed_at is not None
-        if is_other or sync_log.is_overtaken(row):
+        if endpoint.url != sent.url or endpoint.removed_at is not None:
             read = SyncFailure("superseded")
+        elif sync_log.is_overtaken(row):
+            read = Unchanged()  # what is stored is newer than what came
         if isinstance(read, SyncFailure):
             return sync_log.failed(row, read, by=by)
         if isinstance(read, Unchanged):
