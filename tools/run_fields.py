@@ -44,7 +44,7 @@ class Kind(StrEnum):
 
 WORDS: Final[Mapping[Kind, str]] = {
     Kind.LINE: "Text", Kind.TEXT: "Text", Kind.INTEGER: "Whole number", Kind.NUMBER: "Number", Kind.DATE: "Date",
-    Kind.MOMENT: "Date and time", Kind.CHOICE: "Choice", Kind.GROUP: "Fields", Kind.LIST: "List", Kind.JSON: "JSON",
+    Kind.MOMENT: "Date and time", Kind.CHOICE: "Choice", Kind.GROUP: "Filled in", Kind.LIST: "List", Kind.JSON: "JSON",
 }  # fmt: skip
 _YES_OR_NO: Final = {"true": "Yes", "false": "No"}
 _NUMBERS: Final = {"integer": Kind.INTEGER, "number": Kind.NUMBER}
@@ -86,6 +86,12 @@ class Field:
         return {option.text for option in self.options} >= _YES_OR_NO.keys() and len(self.options) <= 3
 
     @property
+    def choices(self) -> list[tuple[str, str]]:
+        """What is posted and what it is called, for each option; the first stands for nothing."""
+        nothing = ("", "Choose one" if self.required else "Not sent")
+        return [nothing, *((option.text, option.label) for option in self.options)]
+
+    @property
     def keyboard(self) -> str:
         """The on-screen keyboard that helps: HTML's inputmode."""
         kinds = {Kind.INTEGER: "numeric", Kind.NUMBER: "decimal"}
@@ -101,7 +107,7 @@ class Field:
         return _moved(self.parts[0], of=f"{self.name}/*", to=f"{self.name}/{key}")
 
 
-AS_JSON: Final = Field(Kind.JSON, "json", "", "Input", "", required=True, schema={})
+AS_JSON: Final = Field(Kind.JSON, "json", "", "Input", "", required=True, schema={"default": {}})
 
 
 def fields_of(compiled: Compiled) -> Field:
@@ -113,8 +119,7 @@ def fields_of(compiled: Compiled) -> Field:
     return AS_JSON if form.kind == Kind.JSON else form
 
 
-class _TooMany(Exception):
-    pass
+class _TooMany(Exception): ...
 
 
 class _Builder:
@@ -130,10 +135,8 @@ class _Builder:
             raise _TooMany
         flat = self.flat(schema)
         said = flat if flat is not None else schema if isinstance(schema, dict) else {}
-        title = said.get("title")
-        words = (
-            (title if isinstance(title, str) else "") or label or (values.label_of(key) if key.isidentifier() else key)
-        )
+        title, called = said.get("title"), values.label_of(key) if key.isidentifier() else key
+        words = title if isinstance(title, str) and title else label or called
         made = Field(Kind.JSON, name, key, words, _hint(said), required=required, schema=said)
         return made if flat is None else self._of_branches(flat, made)
 

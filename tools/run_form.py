@@ -40,6 +40,9 @@ class Form:
     def said(self, name: str) -> str:
         return _said(self.typed, name)
 
+    def fault(self, name: str) -> str:
+        return self.errors.get(name, "")
+
     def has_kind(self, part: Field, kind: str) -> bool:
         """Whether a field that may be null or left out is a "value", "null", or "" (left out)."""
         return (self.said(f"kind:{part.name}") or ("" if part.may_be_left_out else "value")) == kind
@@ -73,7 +76,7 @@ def read(form: Field, typed: Typed, *, compiled: Compiled) -> Reading:
     for fault in faults:
         name = reading.control_of(fault.path)
         if not any(_is_within(known, name) for known in reader.errors):
-            more.setdefault(name, fault.message)
+            more[name] = f"{more[name]} {fault.message}" if name in more else fault.message
     return replace(reading, errors={**reader.errors, **more})
 
 
@@ -107,7 +110,7 @@ def fill(part: Field, value: Json) -> dict[str, list[str]]:
     typed = _filled(part, value)
     reader = _Reader(typed)
     back = reader.read(part, ())
-    if reader.errors or [_exact(each) for each in back] != [_exact(value)]:
+    if [_exact(each) for each in back] != [_exact(value)]:
         raise NoFit
     return typed
 
@@ -203,7 +206,10 @@ def _number(text: str, kind: Kind) -> Json:
     wanted = "an integer" if kind == Kind.INTEGER else "a number"
     if not _NUMBER.fullmatch(text):
         raise JsonError(f'must be {wanted}, not "{text if len(text) <= 40 else text[:39] + "…"}".')
-    return strict_json.loads(text)
+    try:
+        return strict_json.loads(text)
+    except JsonError:
+        raise JsonError("is more than a number can hold.") from None
 
 
 def _chosen(text: str, part: Field) -> Json:

@@ -48,23 +48,11 @@ def queue(
     An approved call has its card already; any other gets a place in the thread.
     """
     run = ToolRun.objects.create(
-        workspace_id=conversation.workspace_id,
-        id=call_id or ids.call_id(),
-        conversation=conversation,
-        tool_id=tool_id,
-        endpoint_id=endpoint_id,
-        tool_name=tool_name,
-        tool_label=tool_label,
-        risk=risk,
-        input=input_text,
-        started_by=started_by,
-        by_id=by.id if by else "",
-        by_name=by.name if by else "",
-        approval=approval,
-        turn_id=turn_id,
-        client_id=client_id,
-        queued_at=clock.now(),
-    )
+        workspace_id=conversation.workspace_id, id=call_id or ids.call_id(), conversation=conversation,
+        tool_id=tool_id, endpoint_id=endpoint_id, tool_name=tool_name, tool_label=tool_label, risk=risk,
+        input=input_text, started_by=started_by, by_id=by.id if by else "", by_name=by.name if by else "",
+        approval=approval, turn_id=turn_id, client_id=client_id, queued_at=clock.now(),
+    )  # fmt: skip
     if not approval:
         threads.add(conversation, kind=ItemKind.RUN, by=by, ref=run.id)
     live.wake("agent")

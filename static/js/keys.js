@@ -20,6 +20,7 @@
     j: () => step(1),
     k: () => step(-1),
     r: () => find("#reply")?.focus(),
+    "/": () => document.dispatchEvent(new Event("median:slash")),
     // Only moves the focus: one stray key must not run anything.
     a: () => find(`${waiting} [data-approve]`)?.focus(),
     d: () => find(`${waiting} [data-deny]`)?.click(),

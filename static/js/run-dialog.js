@@ -1,0 +1,147 @@
+// The run dialog: opened for one tool, its Run awake when nothing required is missing, closed when the call is out.
+// Nothing that was typed is lost: neither to an answer of the server nor to closing the dialog by a slip.
+(() => {
+  "use strict";
+  const dialog = document.getElementById("run"); // Not on the form's own page.
+  const form = () => document.getElementById("run-form");
+  const isOurs = (element) => element?.closest?.("#run-form");
+
+  // Opening and closing
+
+  async function open(path) {
+    if (dialog.dataset.path !== path || !form()) {
+      dialog.replaceChildren();
+      await htmx.ajax("GET", path, { target: dialog, swap: "innerHTML" });
+      if (!form()) return; // Refused, and said so.
+      dialog.dataset.path = path;
+      prepare();
+    }
+    if (dialog.open) return;
+    dialog.showModal();
+    check();
+    fields()[0]?.focus();
+  }
+
+  function discard() {
+    dialog.close();
+    dialog.replaceChildren();
+  }
+
+  document.addEventListener("click", (event) => {
+    const opener = event.target.closest("a[data-run-tool]");
+    if (opener && dialog && !(event.ctrlKey || event.metaKey || event.shiftKey)) {
+      event.preventDefault();
+      open(opener.dataset.runTool);
+    }
+    if (event.target.closest("[data-cancel]")) discard();
+  });
+  document.addEventListener("median:run", ({ detail }) => open(detail.path));
+  // Where closedby is not known, a press beside the dialog closes it here.
+  dialog?.addEventListener("pointerdown", (event) => {
+    if (!("closedBy" in dialog) && event.target === dialog) dialog.close();
+  });
+
+  // Whether it may run
+
+  function fields() {
+    return [...form().querySelectorAll("input:not([type=hidden]), textarea, select")].filter((field) => field.checkVisibility());
+  }
+
+  function check() {
+    const left = new Set();
+    const answered = new Set();
+    for (const field of fields()) {
+      const isChoice = field.type === "radio";
+      if (isChoice ? field.checked : field.value !== "") answered.add(field.name);
+      if (field.required) left.add(field.name);
+      if (field.validity.badInput) left.add(`${field.name} `); // Half a date.
+    }
+    for (const name of answered) left.delete(name);
+    for (const button of form().querySelectorAll("[data-run]")) button.disabled = left.size > 0;
+    form().querySelector("[data-left]").textContent = left.size ? `${left.size} required ${left.size === 1 ? "field" : "fields"} left` : "Ready to run";
+  }
+
+  // A moment is sent with its zone: the browser's at that moment, unless somebody wrote another.
+  function moment(box) {
+    const [time, zone] = box.querySelectorAll("input");
+    const minutes = -new Date(time.value || Date.now()).getTimezoneOffset();
+    const two = (number) => String(Math.floor(number)).padStart(2, "0");
+    if (!zone.dataset.own) zone.value = `${minutes < 0 ? "-" : "+"}${two(Math.abs(minutes) / 60)}:${two(Math.abs(minutes) % 60)}`;
+    const seconds = time.value.length === 16 ? ":00" : "";
+    box.nextElementSibling.textContent = time.value ? `Sent as ${time.value}${seconds}${zone.value}` : "";
+  }
+
+  function grow(line) {
+    line.rows = Math.min(line.value.split("\n").length, 8); // For browsers without field-sizing.
+  }
+
+  function prepare() {
+    form().querySelectorAll("[data-moment]").forEach(moment);
+    form().querySelectorAll("[data-line]").forEach(grow);
+    check();
+  }
+
+  document.addEventListener("input", ({ target }) => {
+    if (!isOurs(target)) return;
+    if ("zone" in target.dataset) target.dataset.own = "";
+    if (target.closest("[data-moment]")) moment(target.closest("[data-moment]"));
+    if ("line" in target.dataset) grow(target);
+    check();
+  });
+  document.addEventListener("keydown", (event) => {
+    const isLine = isOurs(event.target) && "line" in event.target.dataset;
+    if (!isLine || event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+    event.preventDefault();
+    const run = form().querySelector(".dialog-foot [data-run]");
+    if (!run.disabled) form().requestSubmit(run);
+  });
+
+  // What the server answers: the form again, or nothing when the call is out
+
+  document.addEventListener("htmx:beforeRequest", ({ detail }) => {
+    if (!isOurs(detail.elt)) return;
+    const isRun = detail.requestConfig.path === form().getAttribute("action");
+    form().toggleAttribute("aria-busy", isRun);
+    if (isRun) form().querySelector("[data-left]").textContent = "Sending";
+    say("");
+  });
+  document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    if (!isOurs(detail.elt)) return;
+    const { status, responseText } = detail.xhr;
+    detail.shouldSwap = false;
+    if (status === 204) return dialog ? discard() : location.assign(document.querySelector(".dialog-foot a").href);
+    if (!detail.xhr.getResponseHeader("Content-Type")?.startsWith("text/html")) return;
+    detail.isError = false;
+    redraw(responseText, detail.requestConfig.parameters.get?.("add"));
+  });
+  document.addEventListener("htmx:afterRequest", ({ detail }) => {
+    if (!isOurs(detail.elt) || !form()) return;
+    form().removeAttribute("aria-busy");
+    check();
+  });
+  document.addEventListener("htmx:sendError", ({ detail }) => {
+    if (isOurs(detail.elt)) say("No connection. What you typed is kept, and pressing Run again cannot run it twice.");
+  });
+  document.addEventListener("median:fault", ({ detail: { path, message } }) => {
+    if (form()?.getAttribute("action") === path) say(message);
+  });
+
+  function redraw(html, added) {
+    Idiomorph.morph(form(), html, { morphStyle: "outerHTML", ignoreActiveValue: true });
+    htmx.process(form());
+    prepare();
+    const faulty = form().querySelector("[aria-invalid=true], [aria-invalid=true] input");
+    const item = added && [...document.getElementsByName(`items:${added}`)].at(-1)?.parentElement;
+    const first = item ? fields().find((field) => item.contains(field)) : faulty;
+    first?.focus();
+  }
+
+  function say(message) {
+    const fault = document.getElementById("run-fault");
+    fault.hidden = !message;
+    fault.querySelector("span").textContent = message;
+    if (message) fault.scrollIntoView({ block: "nearest" });
+  }
+
+  if (form()) prepare();
+})();
