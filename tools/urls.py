@@ -1,6 +1,6 @@
 """Paths of Agent > Tools, under /agent/tools/."""
 
-from django.urls import path
+from django.urls import include, path
 
 from tools import tool_views, views
 
@@ -15,6 +15,7 @@ urlpatterns = [
     path("endpoints/<str:endpoint_id>/secret", views.rotate_secret, name="rotate_secret"),
     path("endpoints/<str:endpoint_id>/secret/stop-old", views.stop_old_secret, name="stop_old_secret"),
     path("endpoints/<str:endpoint_id>/remove", views.remove, name="remove"),
+    path("http/", include("tools.http_urls")),
     path("<str:tool_name>/", tool_views.tool, name="tool"),
     path("<str:tool_name>/switch", tool_views.switch, name="switch"),
     path("<str:tool_name>/test", tool_views.test, name="test"),

@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from team.access import TeammateRequest, manager_required, teammate_required
-from tools import endpoints, keys, overview, roster, sync
+from tools import endpoints, http_overview, keys, overview, roster, sync
 from tools.models import Endpoint
 
 
@@ -100,6 +100,7 @@ def _page(request: TeammateRequest, *, added: Endpoint | None = None, secret: st
         "tools": tools,
         "is_full": sum(row.tool.switched_on for row in tools) >= roster.SWITCHED_ON_LIMIT,
         "limit": roster.SWITCHED_ON_LIMIT,
+        "http": http_overview.summary(workspace.id),
         "keys": overview.keys(workspace.id),
         "issuer": workspace.issuer,
         "added": added,
