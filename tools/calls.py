@@ -5,11 +5,12 @@ The network is touched between two transactions and inside none.
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, ParamSpec, TypeVar
 
+from asgiref.sync import SyncToAsync, async_to_sync
 from django.conf import settings
 
 from median_site.lib import canonical_json, clock, strict_json
@@ -21,6 +22,9 @@ from tools.models import Endpoint, RunState, Starter, Tool, ToolRun
 from tools.outcomes import Outcome, ToolKind
 
 ANSWER_LIMITS: Final[Mapping[ToolKind, Limit]] = {"manifest": Limit(bytes=100_000), "http": Limit(characters=16_384)}
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -59,6 +63,23 @@ async def send(call_id: str) -> bool:
     _out.add(task)
     task.add_done_callback(_out.discard)
     return await asyncio.shield(task)
+
+
+def run_now(work: Callable[P, Coroutine[object, object, T]], *args: P.args, **kwargs: P.kwargs) -> T:
+    """From a view: do work that calls endpoints, and wait for it.
+
+    In a web process it runs on the server's event loop, whose connections are kept. Where there is none, the loop made
+    for this work alone closes its connections.
+    """
+
+    async def alone() -> T:
+        try:
+            return await work(*args, **kwargs)
+        finally:
+            await close()
+
+    in_server = getattr(SyncToAsync.threadlocal, "main_event_loop", None) is not None
+    return async_to_sync(work)(*args, **kwargs) if in_server else async_to_sync(alone)()
 
 
 async def close() -> None:

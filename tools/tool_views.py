@@ -1,12 +1,11 @@
 """Agent > Tools: one tool, its switch, and testing it."""
 
-from asgiref.sync import async_to_sync
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from team.access import TeammateRequest, manager_required, teammate_required
-from tools import endpoints, overview, risk, schema_words, testing, wire_views
+from tools import calls, endpoints, overview, risk, schema_words, testing, wire_views
 from tools.models import Tool
 from tools.testing import Tested
 from tools.views import in_drawer
@@ -31,8 +30,8 @@ def switch(request: TeammateRequest, tool_name: str) -> HttpResponse:
 def test(request: TeammateRequest, tool_name: str) -> HttpResponse:
     """Make a real call now, as nobody or as the customer with this id, and show all of it."""
     by, given = request.teammate.actor, request.POST
-    tested = async_to_sync(testing.call)(
-        tool_name, by=by, input_text=given.get("input", ""), as_subject=given.get("subject", "").strip()
+    tested = calls.run_now(
+        testing.call, tool_name, by=by, input_text=given.get("input", ""), as_subject=given.get("subject", "").strip()
     )
     if request.headers.get("HX-Target") == "tested":
         return render(request, "tools/_tested.html", {"test": wire_views.of(tested)})

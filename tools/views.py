@@ -4,13 +4,12 @@ Every teammate may look; owners and admins change. A press answers with the page
 takes the part.
 """
 
-from asgiref.sync import async_to_sync
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from team.access import TeammateRequest, manager_required, teammate_required
-from tools import endpoints, http_overview, keys, overview, roster, sync
+from tools import calls, endpoints, http_overview, keys, overview, roster, sync
 from tools.models import Endpoint
 
 
@@ -38,14 +37,14 @@ def add(request: TeammateRequest) -> HttpResponse:
     """Add an endpoint and sync it at once. This answer alone shows its secret."""
     by = request.teammate.actor
     added, secret = endpoints.add(request.POST.get("url", ""), by=by, secret=request.POST.get("secret") or None)
-    async_to_sync(sync.run)(added.id, by=by)
+    calls.run_now(sync.run, added.id, by=by)
     return _page(request, added=endpoints.find(by, added.id), secret=secret)
 
 
 @require_POST
 @manager_required
 def sync_now(request: TeammateRequest, endpoint_id: str) -> HttpResponse:
-    async_to_sync(sync.run)(endpoint_id, by=request.teammate.actor)
+    calls.run_now(sync.run, endpoint_id, by=request.teammate.actor)
     return redirect("tools:endpoint", endpoint_id) if in_drawer(request) else redirect("tools:page")
 
 
@@ -55,7 +54,7 @@ def change_url(request: TeammateRequest, endpoint_id: str) -> HttpResponse:
     """Move the endpoint to another address, and sync it there at once."""
     by = request.teammate.actor
     endpoints.change_url(endpoint_id, url=request.POST.get("url", ""), by=by)
-    async_to_sync(sync.run)(endpoint_id, by=by)
+    calls.run_now(sync.run, endpoint_id, by=by)
     return redirect("tools:endpoint", endpoint_id)
 
 
@@ -65,7 +64,7 @@ def rotate_secret(request: TeammateRequest, endpoint_id: str) -> HttpResponse:
     """Give the endpoint a new secret, and sync with both at once. This answer alone shows it."""
     by = request.teammate.actor
     _, secret = endpoints.rotate_secret(endpoint_id, by=by, secret=request.POST.get("secret") or None)
-    async_to_sync(sync.run)(endpoint_id, by=by)
+    calls.run_now(sync.run, endpoint_id, by=by)
     return _endpoint(request, endpoints.find(by, endpoint_id), secret=secret)
 
 

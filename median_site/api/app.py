@@ -8,7 +8,7 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.parser import Parser
 from ninja.renderers import BaseRenderer
 
-from median_site.api import approvals, conversations, endpoints, events, gate, runs, session_tokens, tools
+from median_site.api import approvals, conversations, endpoints, events, gate, http_tools, runs, session_tokens, tools
 from median_site.lib import strict_json
 from median_site.lib.errors import DomainError
 
@@ -43,6 +43,8 @@ ROUTERS: Mapping[str, Router] = {
     "/tool-runs": runs.router,
     "/tools": tools.router,
     "/tool-endpoints": endpoints.router,
+    "/http-tools": http_tools.drafts,
+    "/tool-versions": http_tools.versions,
     "/conversations": conversations.router,
     "/session-tokens": session_tokens.router,
     "/events": events.router,

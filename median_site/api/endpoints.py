@@ -1,12 +1,11 @@
 """/v1/tool-endpoints: the URLs that a company serves its tools from."""
 
-from asgiref.sync import async_to_sync
 from ninja import Router, Status
 
 from median_site.api import gate, inputs, shapes
 from median_site.api.gate import KeyRequest
 from median_site.lib.strict_json import Json
-from tools import endpoints, sync
+from tools import calls, endpoints, sync
 from tools.models import Endpoint
 
 router = Router()
@@ -29,7 +28,7 @@ def add(request: KeyRequest, payload: inputs.NewEndpoint) -> Status[Json]:
     """The secret is in this answer and in no other."""
     by = gate.actor(request.key)
     added, secret = endpoints.add(payload.url, by=by, secret=payload.secret)
-    async_to_sync(sync.run)(added.id, by=by)
+    calls.run_now(sync.run, added.id, by=by)
     return Status(201, shapes.endpoint(endpoints.find(by, added.id), secret=secret))
 
 
@@ -37,8 +36,24 @@ def add(request: KeyRequest, payload: inputs.NewEndpoint) -> Status[Json]:
 def sync_now(request: KeyRequest, endpoint_id: str) -> Json:
     """For a deploy script. The answer's `failure` says why it did not work, if it did not."""
     by = gate.actor(request.key)
-    async_to_sync(sync.run)(endpoints.find(by, endpoint_id).id, by=by)
+    calls.run_now(sync.run, endpoints.find(by, endpoint_id).id, by=by)
     return shapes.endpoint(endpoints.find(by, endpoint_id))
+
+
+@router.patch("/{endpoint_id}", auth=gate.scope("manage"), summary="Change the URL and sync")
+def change(request: KeyRequest, endpoint_id: str, payload: inputs.EndpointUrl) -> Json:
+    by = gate.actor(request.key)
+    endpoints.change_url(endpoint_id, url=payload.url, by=by)
+    return sync_now(request, endpoint_id)
+
+
+@router.post("/{endpoint_id}/rotate-secret", auth=gate.scope("manage"), summary="A new secret beside the old one")
+def rotate_secret(request: KeyRequest, endpoint_id: str, payload: inputs.NewSecret | None = None) -> Json:
+    """Both sign for 24 hours. The new secret is in this answer and in no other."""
+    by = gate.actor(request.key)
+    _, secret = endpoints.rotate_secret(endpoint_id, by=by, secret=payload.secret if payload else None)
+    calls.run_now(sync.run, endpoint_id, by=by)
+    return shapes.endpoint(endpoints.find(by, endpoint_id), secret=secret)
 
 
 @router.delete("/{endpoint_id}", auth=gate.scope("manage"), summary="Remove it and its tools", response={204: None})

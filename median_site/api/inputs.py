@@ -25,10 +25,19 @@ class Run(Body):
 class Test(Body):
     input: dict[str, Any] = Field(default_factory=dict)
     as_customer: str | None = Field(None, max_length=255, description="The customer's id, as your server asserts it.")
+    conversation_id: str | None = Field(None, max_length=32)
 
 
 class NewEndpoint(Body):
     url: str = Field(max_length=2_000)
+    secret: str | None = Field(None, max_length=200, description="Made for you when it is left out.")
+
+
+class EndpointUrl(Body):
+    url: str = Field(max_length=2_000)
+
+
+class NewSecret(Body):
     secret: str | None = Field(None, max_length=200, description="Made for you when it is left out.")
 
 

@@ -2,10 +2,11 @@
 
 from ninja import Router
 
-from median_site.api import gate, shapes
+from median_site.api import gate, inputs, shapes
 from median_site.api.gate import KeyRequest
+from median_site.lib import strict_json
 from median_site.lib.strict_json import Json
-from tools import endpoints
+from tools import calls, endpoints, testing
 from tools.models import Tool
 
 router = Router()
@@ -28,3 +29,17 @@ def enable(request: KeyRequest, name: str) -> Json:
 def disable(request: KeyRequest, name: str) -> Json:
     """It leaves the agent's next turn and the run lists; a request for it that is approved later fails."""
     return shapes.tool(endpoints.switch(name, by=gate.actor(request.key), on=False))
+
+
+@router.post("/{name}/test", auth=gate.scope("manage"), summary="Call a tool once, for a test")
+def test(request: KeyRequest, name: str, payload: inputs.Test) -> Json:
+    """A real call with a `test_` id, as nobody or as a customer, at any risk and with nobody's approval."""
+    tested = calls.run_now(
+        testing.call,
+        name,
+        by=gate.actor(request.key),
+        input_text=strict_json.dumps(payload.input),
+        as_subject=payload.as_customer,
+        conversation_id=payload.conversation_id or "",
+    )
+    return shapes.tool_run(tested.run)

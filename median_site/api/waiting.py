@@ -17,24 +17,28 @@ from median_site.lib import clock, live
 from median_site.lib.db import in_thread
 from team import api_keys
 from team.api_keys import Unauthorized
+from team.models import Event
 from tools.models import RunState, ToolRun
 
 LONGEST_S: Final = 60
 # A lost doorbell costs no more than this.
 LOOK_EVERY_S: Final = 15.0
 
-_PATH: Final = re.compile(r"/v1/tool-(approvals|runs)/([A-Za-z0-9_]{1,64})")
+_PATH: Final = re.compile(r"/v1/(?:tool-(approvals|runs)/([A-Za-z0-9_]{1,64})|(events))")
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """What is waited for: a row, the conversation whose doorbell tells of it, and the status when the wait began."""
+    """What is waited for: a row's next status, or an event after the one whose id is `id`.
+
+    Doorbells about another conversation than `conversation_id` are of no interest; an empty one means that all are.
+    """
 
     kind: str
     id: str
     workspace_id: str
-    conversation_id: str
-    status: str
+    conversation_id: str = ""
+    status: str = ""
 
 
 def holding(pages: ASGI3Application) -> ASGI3Application:
@@ -89,7 +93,12 @@ def _begin(scope: HTTPScope) -> Wait | None:
         key = api_keys.find(authorization.decode("latin-1"))
     except Unauthorized:
         return None
-    kind, row_id = match.groups() if match else ("", "")
+    kind, row_id, events = match.groups() if match else ("", "", "")
+    if events:
+        asked = parse_qs(scope["query_string"].decode("latin-1"))
+        after = asked.get("after", ["0"])[0]
+        wait = Wait("events", after if after.isascii() and after.isdigit() else "0", key.workspace_id)
+        return None if "newest" in asked or _has_changed(wait) else wait
     if kind == "approvals":
         approval = ToolApproval.objects.filter(workspace_id=key.workspace_id, id=row_id).first()
         if approval is None or approval.state_at(clock.now()) not in OPEN:
@@ -116,7 +125,7 @@ async def _watch(wait: Wait) -> None:
         if await in_thread(_has_changed, wait):
             return
         async for bell in bells:
-            about_it = bell.get("id") in {wait.conversation_id, None}
+            about_it = not wait.conversation_id or bell.get("id") in {wait.conversation_id, None}
             if about_it and await in_thread(_has_changed, wait):
                 return
 
@@ -125,5 +134,7 @@ def _has_changed(wait: Wait) -> bool:
     if wait.kind == "approvals":
         row = ToolApproval.objects.filter(id=wait.id).first()
         return row is None or row.state_at(clock.now()) != wait.status
+    if wait.kind == "events":
+        return Event.objects.filter(workspace_id=wait.workspace_id, id__gt=min(int(wait.id), 2**62)).exists()
     states = [RunState.COMPLETED, RunState.FAILED]
     return ToolRun.objects.filter(id=wait.id, state__in=states).exists()

@@ -1,0 +1,77 @@
+"""Requests to the REST API: every answer is JSON, every refusal a sentence."""
+
+import json
+from typing import Any
+
+import httpx
+
+from median_cli import config
+from median_cli.failures import Failed, Network, SignIn
+
+TIMEOUT_S = 30
+WAIT_S = 30
+
+Json = Any  # what the API answers; commands read it by the names of its documentation
+
+
+class Api:
+    """One installation, as one key may use it. Close it, or use it as a context manager."""
+
+    def __init__(self, login: config.Login) -> None:
+        headers = {"Authorization": f"Bearer {login.key}", "User-Agent": "median-cli"}
+        self._http = httpx.Client(base_url=f"{login.url}/v1", headers=headers, timeout=TIMEOUT_S)
+        self._url = login.url
+
+    def __enter__(self) -> "Api":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    def get(self, path: str, **query: object) -> Json:
+        """Raises Failed, SignIn, Network."""
+        wait = int(query["wait"]) if "wait" in query else 0  # type: ignore[call-overload]  # an int of ours
+        return self._send("GET", path, params=_given(query), timeout=TIMEOUT_S + wait)
+
+    def post(self, path: str, body: object = None, *, input_text: str | None = None) -> Json:
+        """`input_text` is JSON that goes in as the body's "input", letter by letter: numbers keep their digits.
+
+        Raises Failed, SignIn, Network. Never sent again by itself: what was asked may have been done.
+        """
+        text = json.dumps(body if body is not None else {}, ensure_ascii=False)
+        if input_text is not None:
+            text = f'{text[:-1]}{"," if text != "{}" else ""}"input":{input_text}}}'
+        return self._send("POST", path, content=text.encode(), headers={"Content-Type": "application/json"})
+
+    def _send(self, method: str, path: str, **options: Any) -> Json:
+        try:
+            answer = self._http.request(method, path, **options)
+        except httpx.TimeoutException as error:
+            raise Network(f"{self._url} did not answer in time.") from error
+        except (httpx.TransportError, httpx.InvalidURL) as error:
+            raise Network(f"{self._url} cannot be reached: {error}") from error
+        if answer.is_success:
+            return _json(answer) if answer.content else None
+        raise _refused(answer)
+
+
+def _given(query: dict[str, object]) -> dict[str, str]:
+    return {name: str(value) for name, value in query.items() if value not in (None, "")}
+
+
+def _json(answer: httpx.Response) -> Json:
+    try:
+        return answer.json()
+    except ValueError as error:
+        raise Failed(f"The answer was no JSON; is {answer.url} a Median installation?") from error
+
+
+def _refused(answer: httpx.Response) -> Failed:
+    if answer.status_code == 401:
+        return SignIn("This key is not known here, or it was revoked. Sign in again: median login.")
+    try:
+        error = answer.json()["error"]
+        sentence = str(error["message"])
+    except (ValueError, KeyError, TypeError):
+        return Failed(f"{answer.url} answered {answer.status_code}.")
+    return SignIn(sentence) if answer.status_code == 403 else Failed(sentence)
