@@ -10,6 +10,7 @@ from typing import Any
 from tests.socket_server import Connection, Request, SocketServer, answer
 
 PATIENCE_S = 10
+_CLOSE = "Connection: close"  # what a test opens in passing is not left open
 
 
 @dataclass
@@ -52,15 +53,14 @@ class ManifestServer:
         if held:
             held.wait(PATIENCE_S)
         connection.send(said)
-        if self.raw:
-            connection.close()
+        connection.close()
 
     def _answer(self, request: Request) -> bytes:
         if request.method == "POST":
-            return answer(self.result, "Content-Type: application/json")
+            return answer(self.result, "Content-Type: application/json", _CLOSE)
         if self.etag and request.headers.get("if-none-match") == self.etag:
-            return answer(status="304 Not Modified")
-        return answer(self.body, *([f"ETag: {self.etag}"] if self.etag else []))
+            return answer(b"", _CLOSE, status="304 Not Modified")
+        return answer(self.body, _CLOSE, *([f"ETag: {self.etag}"] if self.etag else []))
 
 
 @contextmanager

@@ -27,7 +27,7 @@ class BadTestInput(DomainError):
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class Trial:
     """The run, over and written up, and what was on the wire: with live signatures, so show those masked."""
 
     run: ToolRun
@@ -36,7 +36,7 @@ class Tested:
 
 async def call(
     tool_name: str, *, by: Actor, input_text: str, as_subject: str | None = None, conversation_id: str = ""
-) -> Tested:
+) -> Trial:
     """Call a tool of any risk, switched on or off, without anybody's approval, and keep the run.
 
     `input_text` is JSON, blank for {}. The endpoint is told of the customer `as_subject` (the company's own id), or of
@@ -46,7 +46,7 @@ async def call(
         _begin, tool_name, by=by, input_text=input_text, as_subject=as_subject or "", conversation_id=conversation_id
     )
     exchange = await calls.exchange(run.id, outbound, kind=run.kind)
-    return Tested(await in_thread(_written_up, run.id), exchange)
+    return Trial(await in_thread(_written_up, run.id), exchange)
 
 
 def _begin(

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_POST, require_safe
 from team.access import TeammateRequest, manager_required, teammate_required
 from tools import calls, endpoints, overview, risk, schema_words, testing, wire_views
 from tools.models import Tool
-from tools.testing import Tested
+from tools.testing import Trial
 from tools.views import in_drawer
 
 
@@ -38,7 +38,7 @@ def test(request: TeammateRequest, tool_name: str) -> HttpResponse:
     return _tool(request, testing.find(by, tool_name), tested=tested)
 
 
-def _tool(request: TeammateRequest, shown: Tool, *, tested: Tested | None = None) -> HttpResponse:
+def _tool(request: TeammateRequest, shown: Tool, *, tested: Trial | None = None) -> HttpResponse:
     context = {
         "here": "agent",
         "may_manage": request.teammate.may_manage,

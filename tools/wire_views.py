@@ -8,12 +8,12 @@ from tools.characters import Piece
 from tools.client import Answer, Failure, Outbound
 from tools.fragments import ResultView
 from tools.models import ToolRun
-from tools.testing import Tested
+from tools.testing import Trial
 
 _SHOWN: Final = 12  # characters of a signature
 
 
-class TestView(NamedTuple):
+class TrialView(NamedTuple):
     """`claims` is what the assertion says, as JSON; `status` is "" when no answer came; `headers` are kept ones."""
 
     run: ToolRun
@@ -28,10 +28,10 @@ class TestView(NamedTuple):
     answer: tuple[Piece, ...]
 
 
-def of(tested: Tested) -> TestView:
+def of(tested: Trial) -> TrialView:
     """What the page shows of a test."""
     outbound, answer = tested.exchange.outbound, tested.exchange.answer
-    return TestView(
+    return TrialView(
         run=tested.run,
         result=fragments.result_view(tested.run),
         took_ms=round(answer.elapsed_s * 1000),

@@ -97,7 +97,6 @@ def test_whatever_the_number_of_tools_the_statements_stay_few(path: str, world: 
         ran(world)
     with CaptureQueriesContext(connection) as many:
         browser.get(path)
-    print("\n".join(q["sql"][:150] for q in few))
     assert len(few) == len(many) <= 12
 
 
