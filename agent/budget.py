@@ -17,23 +17,31 @@ KEPT: Final = 300
 def fit(messages: Sequence[Message], *, limit: int) -> list[Message]:
     """The messages in about `limit` characters, as far as that can be done.
 
-    The system messages at the beginning stay as they are. The customer's last message, or the last outcome, and what
-    follows it stay too; only results among them are shortened, the newest last.
+    The system messages at the beginning stay; what tools said when the conversation started is shortened last of all.
+    The customer's last message, or the last outcome, and what follows it stay too, with shorter results if need be.
     """
     fitted = list(messages)
-    excess = sum(map(size, fitted)) - limit
     head = next((place for place, message in enumerate(fitted) if message.role != "system"), len(fitted))
-    for place in range(head, len(fitted)):
-        message = fitted[place]
-        if excess > 0 and message.role in {"tool", "system"}:
-            fitted[place] = _shortened(message)
-            excess -= size(message) - size(fitted[place])
-    return _without_oldest(fitted, excess, head=head) if excess > 0 else fitted
+    excess = _shorten(fitted, range(head, len(fitted)), sum(map(size, fitted)) - limit)
+    if excess > 0:
+        fitted = _without_oldest(fitted, excess, head=head)
+        _shorten(fitted, range(1, head), sum(map(size, fitted)) - limit)
+    return fitted
 
 
 def size(message: Message) -> int:
     """The characters of a message, its calls included."""
     return len(message.text) + sum(len(call.name) + len(call.arguments or "") for call in message.tool_calls)
+
+
+def _shorten(messages: list[Message], places: range, excess: int) -> int:
+    """Shorten results at these places, in this order, while there is an excess of characters; gives what is left."""
+    for place in places:
+        message = messages[place]
+        if excess > 0 and message.role in {"tool", "system"}:
+            messages[place] = _shortened(message)
+            excess -= size(message) - size(messages[place])
+    return excess
 
 
 def _shortened(message: Message) -> Message:

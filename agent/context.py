@@ -32,11 +32,8 @@ class Context:
     messages: list[Message]
     steps: list[Step]
     tools: list[Tool]
+    specs: list[ToolSpec]
     outcomes: dict[str, str]
-
-    @property
-    def specs(self) -> list[ToolSpec]:
-        return [_spec(tool) for tool in self.tools]
 
     @property
     def by_name(self) -> dict[str, Tool]:
@@ -65,13 +62,12 @@ def build(turn: Turn) -> Context:
     messages = [Message("system", prompts.system(conversation.workspace, conversation.customer, learned=learned))]
     messages += [*started, *transcript.in_order(parts)]
     messages += transcript.outcomes_of(untold, results)
-    return Context(messages, own, tools, {row.id: row.state for row in untold})
+    specs = [_spec(tool) for tool in tools]
+    return Context(messages, own, tools, specs, {row.id: row.state for row in untold})
 
 
 def so_far(turn: Turn, steps: Sequence[Step]) -> list[Message]:
     """The steps that the turn itself has made, with their results."""
-    if not steps:
-        return []
     runs = ToolRun.objects.filter(workspace_id=turn.workspace_id, turn_id=turn.id).defer("raw")
     return transcript.steps_of(steps, {run.id: run for run in runs})
 

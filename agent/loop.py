@@ -22,7 +22,7 @@ from agent.rows import ErrandKind, Turn
 from approvals import reviews
 from approvals.reviewer import review as review_module
 from median_site.lib import live
-from median_site.lib.db import in_thread
+from median_site.lib.db import at_once, in_thread
 from tools import calls, runs, sync
 from tools.models import ToolRun
 
@@ -74,7 +74,8 @@ class AgentProcess:
         """Take up whatever is due and fits. A database that is away for a while ends nothing."""
         self._rung.clear()
         try:
-            for turn in await in_thread(turns.claim, self.name, limit=max(0, min(50, TURNS - len(self._turns)))):
+            free = max(0, min(50, TURNS - len(self._turns)))
+            for turn in await in_thread(turns.claim, self.name, limit=free, holding=list(self._turns)):
                 self._start(self._turns, turn.id, self._work(turn))
             for run_id in await in_thread(self._due, runs.waiting_to_leave, CALLS, self._calls):
                 self._start(self._calls, run_id, self._call(run_id))
@@ -130,8 +131,8 @@ class AgentProcess:
         while True:
             await asyncio.sleep(turns.BEAT.total_seconds())
             try:
-                await in_thread(turns.beat, self.name, list(self._turns))
-                await in_thread(reviews.beat, self.name, list(self._reviews))
+                await at_once(turns.beat, self.name, list(self._turns))
+                await at_once(reviews.beat, self.name, list(self._reviews))
             except Exception:
                 logger.exception("Could not say that this process lives")
 

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
-from typing import Final
+from typing import Final, Literal
 
 from django.conf import settings
 from django.db import transaction
@@ -36,9 +36,10 @@ async def run(turn: Turn, model: Model) -> None:
     if turn.attempts > turns.ATTEMPTS:
         await _give_up(turn, f"its process ended {turns.ATTEMPTS} times.", PERSON_WILL_ANSWER)
         return
-    if not await in_thread(_begin, turn):
+    begun = await in_thread(_begin, turn)
+    if begun is None:
         return
-    if not await in_thread(_has_answered_before, turn):
+    if begun == "first":
         await sync.run_all(turn.workspace_id)
         await _settle(await in_thread(session_start.plan, turn))
     start = await in_thread(context.build, turn)
@@ -46,7 +47,7 @@ async def run(turn: Turn, model: Model) -> None:
     if done:
         await _settle(done[-1].run_ids)
     while not _is_too_much(done):
-        so_far = await in_thread(_so_far, turn, done)
+        so_far = await in_thread(_so_far, turn, done) if done else []
         if so_far is None:
             return
         try:
@@ -106,21 +107,21 @@ def _is_settled(run_id: str) -> bool:
     return ToolRun.objects.filter(lost | over, id=run_id).exists()
 
 
-def _begin(turn: Turn) -> bool:
+def _begin(turn: Turn) -> Literal["first", "later"] | None:
+    """Whether there is anything to do, and whether the agent has answered in this conversation before."""
     with transaction.atomic():
-        return turns.begin(turn, threads.lock(turn.conversation_id))
+        if not turns.begin(turn, threads.lock(turn.conversation_id)):
+            return None
+        answered = Turn.objects.filter(conversation_id=turn.conversation_id, state=TurnState.DONE)
+        return "later" if answered.exists() else "first"
 
 
 def _so_far(turn: Turn, done: list[Step]) -> list[Message] | None:
     """What the turn has done, as the model reads it; None when it may not go on."""
     with transaction.atomic():
-        if done and not turns.may_go_on(turn, threads.lock(turn.conversation_id)):
+        if not turns.may_go_on(turn, threads.lock(turn.conversation_id)):
             return None
         return context.so_far(turn, done)
-
-
-def _has_answered_before(turn: Turn) -> bool:
-    return Turn.objects.filter(conversation_id=turn.conversation_id, state=TurnState.DONE).exists()
 
 
 async def _give_up(turn: Turn, reason: str, apology: str) -> None:

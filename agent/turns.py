@@ -3,6 +3,7 @@
 At most one turn runs and one waits in a conversation; two constraints hold that under any interleaving.
 """
 
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Final
 
@@ -60,13 +61,14 @@ def untold(conversation: Conversation) -> QuerySet[ToolApproval]:
     return ToolApproval.objects.filter(ended | left_to_team, conversation=conversation, told_in_turn="")
 
 
-def claim(process: str, *, limit: int) -> list[Turn]:
+def claim(process: str, *, limit: int, holding: Iterable[str] = ()) -> list[Turn]:
     """Take up to `limit` turns: those left behind by a silent process first, then the oldest that wait.
 
-    Any number of processes may claim at once; each turn goes to one.
+    Any number of processes may claim at once; each turn goes to one. `holding` are the ids that this process works on,
+    however late its signs of life come.
     """
     with transaction.atomic():
-        left = list(_left_behind()[:limit])
+        left = list(_left_behind().exclude(id__in=list(holding))[:limit])
         waiting = list(_waiting()[: limit - len(left)])
         _take(left + waiting, process)
     return left + waiting

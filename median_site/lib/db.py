@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Final, ParamSpec, TypeVar
 
 from django.db import connections
@@ -12,6 +13,7 @@ T = TypeVar("T")
 
 # As many threads as the connection pool has connections: more would only wait for one.
 _threads: Final = ThreadPoolExecutor(max_workers=10, thread_name_prefix="db")
+_urgent: Final = ThreadPoolExecutor(max_workers=1, thread_name_prefix="db-urgent")
 
 
 async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -19,14 +21,22 @@ async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> 
 
     A caller that is cancelled meanwhile ends when `work` does, so that nothing goes on behind its back.
     """
+    return await _run(_threads, partial(work, *args, **kwargs))
 
+
+async def at_once(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """The same, ahead of all that waits for a thread: for signs of life, which must not come late."""
+    return await _run(_urgent, partial(work, *args, **kwargs))
+
+
+async def _run(threads: ThreadPoolExecutor, work: Callable[[], T]) -> T:
     def call() -> T:
         try:
-            return work(*args, **kwargs)
+            return work()
         finally:
             connections.close_all()
 
-    running = asyncio.get_running_loop().run_in_executor(_threads, call)
+    running = asyncio.get_running_loop().run_in_executor(threads, call)
     try:
         return await asyncio.shield(running)
     finally:
