@@ -6,11 +6,9 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from approvals import access, decisions, fragments, warnings
-from approvals.models import DECIDABLE, State, ToolApproval
-from conversations.models import Item, ItemKind
+from approvals import access, cards, decisions, fragments
+from approvals.models import DECIDABLE, ToolApproval
 from team.access import TeammateRequest, acting_as, same_person, teammate_required
-from tools.models import ToolRun
 
 
 @require_safe
@@ -62,14 +60,5 @@ def _decided(request: TeammateRequest, approval: ToolApproval) -> HttpResponse:
 
 def _card(approval: ToolApproval) -> str:
     """The same bytes as in the thread and in the push."""
-    conversation = approval.conversation
-    item = Item.objects.get(
-        workspace_id=approval.workspace_id, conversation=conversation, kind=ItemKind.APPROVAL, ref=approval.id
-    )
-    run = ToolRun.objects.filter(workspace_id=approval.workspace_id, id=approval.id).first()
-    waiting = [approval] if approval.is_decidable else []
-    denied = conversation.approvals.filter(workspace_id=approval.workspace_id, state=State.DENIED).order_by(
-        "-decided_at"
-    )
-    heeds = warnings.for_requests(waiting, denied=list(denied) if waiting else [], conversation=conversation)
-    return fragments.card(approval, item=item, conversation=conversation, run=run, warnings=heeds.get(approval.id, ()))
+    _, card = cards.draw([approval])[approval.id]
+    return card

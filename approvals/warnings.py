@@ -4,39 +4,48 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from approvals.fragments import Heed
 from approvals.models import ToolApproval
-from conversations.models import Conversation
 from median_site.lib import times
 from tools.models import RunState, ToolRun
 
 
 def for_requests(
-    waiting: Sequence[ToolApproval], *, denied: Sequence[ToolApproval], conversation: Conversation
+    waiting: Sequence[ToolApproval], *, denied: Sequence[ToolApproval], customers: Mapping[str, str]
 ) -> Mapping[str, list[Heed]]:
-    """Warnings by request, for decidable requests of one conversation; `denied` are those that it saw denied, newest
-    first. One query, none when nothing waits."""
+    """Warnings by request, for decidable requests of one workspace; `denied` are those that their conversations saw
+    denied, newest first, and `customers` says whose each conversation is. One query, none when nothing waits."""
     if not waiting:
         return {}
     runs = ToolRun.objects.filter(
-        workspace_id=conversation.workspace_id,
-        conversation__customer_id=conversation.customer_id,
+        workspace_id=waiting[0].workspace_id,
+        conversation__customer_id__in=set(customers.values()),
         tool_name__in=[request.tool_name for request in waiting],
         input__in=[request.input for request in waiting],
         state=RunState.COMPLETED,
         refusal__isnull=True,
-    ).order_by("-ended_at")
-    ran = list(runs)
-    return {request.id: [*_ran(request, ran), *_refused(request, denied)] for request in waiting}
+    ).order_by("ended_at")
+    last = {
+        (run.conversation.customer_id, run.tool_name, run.input): run
+        for run in runs.select_related("conversation")
+        if run.conversation
+    }
+    return {
+        request.id: [
+            *_ran(last.get((customers[request.conversation_id], request.tool_name, request.input))),
+            *_refused(request, denied),
+        ]
+        for request in waiting
+    }
 
 
-def _ran(request: ToolApproval, runs: Iterable[ToolRun]) -> Iterable[Heed]:
-    same = [run for run in runs if (run.tool_name, run.input) == (request.tool_name, request.input)]
-    for run in same[:1]:
+def _ran(run: ToolRun | None) -> Iterable[Heed]:
+    if run:
         by = f", approved by {run.approver_name}" if run.approver_name else ""
         yield Heed(f"The same input ran for this customer before: {times.moment(run.queued_at)}{by}.")
 
 
 def _refused(request: ToolApproval, denied: Iterable[ToolApproval]) -> Iterable[Heed]:
-    last = next((each for each in denied if each.tool_name == request.tool_name), None)
+    same = (each for each in denied if each.conversation_id == request.conversation_id)
+    last = next((each for each in same if each.tool_name == request.tool_name), None)
     if last and last.input == request.input:
         yield Heed("The team refused exactly this before.")
     elif last:

@@ -1,13 +1,12 @@
 """Every path of the installation."""
 
 from django.urls import include, path
-from django.views.generic import RedirectView
 
 from median_site.dashboard import account
 
 urlpatterns = [
     path("", include("median_site.shell_urls")),
-    path("", RedirectView.as_view(pattern_name="inbox:home")),
+    path("", include("median_site.dashboard.screens")),
     path("inbox/", include("median_site.dashboard.urls")),
     path("approvals/", include("approvals.urls")),
     path("agent/tools/", include("tools.urls")),

@@ -8,7 +8,8 @@ from django.utils.functional import SimpleLazyObject
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
-from median_site.dashboard import queue
+from median_site.dashboard import queue, requests
+from median_site.lib import clock, times
 from team.access import TeammateRequest, same_person, teammate_required
 from team.models import Teammate
 
@@ -18,7 +19,12 @@ def rail(request: HttpRequest) -> Mapping[str, object]:
     teammate = getattr(request, "teammate", None)
     if not isinstance(teammate, Teammate):
         return {}
-    return {"unread_ids": SimpleLazyObject(lambda: queue.unread_ids(teammate))}
+    return {
+        "unread_ids": SimpleLazyObject(lambda: queue.unread_ids(teammate)),
+        "pending_ids": SimpleLazyObject(lambda: requests.pending_ids(teammate.workspace_id)),
+        # Taken before anything is counted: a page never claims what it has not.
+        "counted_at": times.millis(clock.now()),
+    }
 
 
 @require_POST

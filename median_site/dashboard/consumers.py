@@ -1,7 +1,7 @@
 """The teammates' socket: a session opens it, and it shows threads and the queue of that teammate's workspace."""
 
 from importlib import import_module
-from typing import cast
+from typing import Final, cast
 
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, WebSocketScope
 from django.conf import settings
@@ -20,6 +20,9 @@ from median_site.lib.sockets import Connection, Frame, since_of
 from team.access import teammate_of
 from team.models import Teammate
 
+# What a page may watch as a whole: its own name for it, and the feed's.
+FEEDS: Final = {"queue": "row", "log": "log", "requests": "request"}
+
 
 async def live(scope: WebSocketScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
     """The ASGI application of /live/."""
@@ -27,7 +30,7 @@ async def live(scope: WebSocketScope, receive: ASGIReceiveCallable, send: ASGISe
 
 
 class TeammateConnection(Connection):
-    """Frames: {"watch": "thread", "id": ..., "since": 41} and {"watch": "queue", "since": ...}."""
+    """Frames: {"watch": "thread", "id": ..., "since": 41} and {"watch": <a key of FEEDS>, "since": ...}."""
 
     async def admit(self) -> Socket | None:
         teammate = await in_thread(_signed_in, self.scope)
@@ -39,8 +42,9 @@ class TeammateConnection(Connection):
 
     async def take(self, socket: Socket, frame: Frame) -> None:
         since = since_of(frame)
-        if frame.get("watch") == "queue":
-            hub.current().watch(socket, "row", since=since)
+        feed = FEEDS.get(str(frame.get("watch")))
+        if feed:
+            hub.current().watch(socket, feed, since=since)
         elif frame.get("watch") == "thread":
             conversation_id = await in_thread(_visible, socket, str(frame.get("id")))
             hub.current().watch(socket, "thread", id=conversation_id, since=since)

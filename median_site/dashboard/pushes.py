@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from conversations import fragments
 from conversations.models import Conversation, ReadMark
-from median_site.dashboard import thread
+from median_site.dashboard import log_rows, request_rows, thread
 from median_site.lib import live
 
 # Rows that moved just before the page's own reading of the queue come once more rather than never.
@@ -18,6 +18,8 @@ OVERLAP: Final = timedelta(seconds=10)
 def register() -> None:
     live.register("thread", render_thread, on={"thread"})
     live.register("row", render_row, on={"thread", "row"})
+    live.register("request", request_rows.push, on={"thread"})
+    live.register("log", log_rows.push, on={"thread", "row", "event"})
 
 
 def render_thread(ask: live.Ask) -> list[live.Push]:

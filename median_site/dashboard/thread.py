@@ -66,7 +66,7 @@ def _pen(
     by_id = {row.id: row for row in requests}
     waiting = [row for row in requests if row.is_decidable]
     denied = [row for row in reversed(requests) if row.state == State.DENIED]
-    heeds = warnings.for_requests(waiting, denied=denied, conversation=conversation)
+    heeds = warnings.for_requests(waiting, denied=denied, customers={conversation.id: conversation.customer_id})
 
     def draw(item: Item) -> Markup:
         if item.kind == ItemKind.APPROVAL:

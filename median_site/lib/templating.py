@@ -28,8 +28,10 @@ def environment(*, loader: BaseLoader, auto_reload: bool, **_: object) -> Enviro
     made.globals.update(static=static, url=url, icon=icon)
     made.filters.update(
         clock=times.clock,
+        seconds=times.seconds,
         when=times.when,
         day=times.day,
+        date=times.short_day,
         deadline=times.deadline,
         iso=times.iso,
         millis=times.millis,

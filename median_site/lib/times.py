@@ -1,10 +1,10 @@
 """How moments are written. Written as fixed times, never as "4 min ago": a page, an htmx answer and a push made on the
 same day carry the same bytes. The one place that knows the reader's zone (today the installation's TIME_ZONE)."""
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Final
 
-from django.utils.timezone import localtime
+from django.utils.timezone import localtime, make_aware
 
 from median_site.lib import clock as clock_
 
@@ -14,6 +14,11 @@ _WEEK: Final = timedelta(days=6)
 def clock(moment: datetime) -> str:
     """13:58"""
     return f"{localtime(moment):%H:%M}"
+
+
+def seconds(moment: datetime) -> str:
+    """13:58:04"""
+    return f"{localtime(moment):%H:%M:%S}"
 
 
 def when(moment: datetime) -> str:
@@ -32,6 +37,11 @@ def day(moment: datetime) -> str:
     return f"{local:%A} {local.day} {local:%B}" + _year(local)
 
 
+def short_day(day: date) -> str:
+    """Tue 3 Jun"""
+    return f"{day:%a} {day.day} {day:%b}"
+
+
 def deadline(moment: datetime) -> str:
     """today at 13:58, tomorrow at 13:58, on 2 June at 13:58"""
     local, today = localtime(moment), localtime(clock_.now()).date()
@@ -44,6 +54,16 @@ def moment(moment: datetime) -> str:
     """2 June at 13:58, and the year if it is another one."""
     local = localtime(moment)
     return f"{local.day} {local:%B}{_year(local)} at {clock(moment)}"
+
+
+def today() -> date:
+    """The reader's day."""
+    return localtime(clock_.now()).date()
+
+
+def start_of(day: date) -> datetime:
+    """When the reader's day begins."""
+    return make_aware(datetime.combine(day, time()))
 
 
 def iso(moment: datetime) -> str:

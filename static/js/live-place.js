@@ -76,9 +76,9 @@ const Median = (() => {
       const copy = fresh.getElementById(old.id);
       if (copy) holdStill(old, () => morph(old, copy));
     }
-    for (const watched of document.querySelectorAll("[data-watch-thread], [data-watch-queue]")) {
-      const { watchThread: id } = watched.dataset;
-      const copy = fresh.querySelector(id ? `[data-watch-thread="${CSS.escape(id)}"]` : "[data-watch-queue]");
+    for (const watched of document.querySelectorAll("[data-watch-thread], [data-watch-queue], [data-watch-feed]")) {
+      const { watchThread: id, watchFeed: feed } = watched.dataset;
+      const copy = fresh.querySelector(id ? `[data-watch-thread="${CSS.escape(id)}"]` : feed ? `[data-watch-feed="${feed}"]` : "[data-watch-queue]");
       if (copy) watched.dataset.version = copy.dataset.version;
     }
   }

@@ -54,9 +54,9 @@
 
   function watch() {
     if (socket?.readyState !== WebSocket.OPEN) return;
-    for (const element of document.querySelectorAll("[data-watch-thread], [data-watch-widget], [data-watch-queue]")) {
-      const { watchThread, watchWidget, version } = element.dataset;
-      const frame = watchThread ? { watch: "thread", id: watchThread } : { watch: "queue" };
+    for (const element of document.querySelectorAll("[data-watch-thread], [data-watch-widget], [data-watch-queue], [data-watch-feed]")) {
+      const { watchThread, watchWidget, watchFeed, version } = element.dataset;
+      const frame = watchThread ? { watch: "thread", id: watchThread } : { watch: watchFeed ?? "queue" };
       const key = watchWidget === undefined ? JSON.stringify(frame) : body.dataset.token;
       if (said.get(element) === key) continue;
       said.set(element, key);
@@ -77,6 +77,7 @@
     else if (frame.kind === "refresh") refresh();
     else if (frame.kind === "row") row(frame);
     else if (frame.kind === "thread" || frame.kind === "widget") thread(frame);
+    else tell("frame", frame); // of a page that has a script of its own for it
   }
 
   function thread(frame) {

@@ -56,13 +56,20 @@
 
   // The rail counts on from what the page was made with.
 
-  const count = document.querySelector("[data-counted]");
-  const unread = new Set(count?.dataset.counted.split(" ").filter(Boolean));
-  document.addEventListener("median:row", ({ detail: { id, facets } }) => {
-    if (!count) return;
-    if (facets.unread && facets.status === "open") unread.add(id); else unread.delete(id);
-    count.hidden = unread.size === 0;
-    count.firstElementChild.textContent = unread.size < 100 ? unread.size : "99+";
+  function counter(name) {
+    const count = document.querySelector(`[data-counts="${name}"]`);
+    const ids = new Set(count?.dataset.counted.split(" ").filter(Boolean));
+    return (id, counts) => {
+      if (!count) return;
+      if (counts) ids.add(id); else ids.delete(id);
+      count.hidden = ids.size === 0;
+      count.firstElementChild.textContent = ids.size < 100 ? ids.size : "99+";
+    };
+  }
+  const unread = counter("unread"), pending = counter("pending");
+  document.addEventListener("median:row", ({ detail: { id, facets } }) => unread(id, facets.unread && facets.status === "open"));
+  document.addEventListener("median:frame", ({ detail: frame }) => {
+    if (frame.kind === "request") pending(frame.id, frame.pending);
   });
 
   // The connection

@@ -1,0 +1,16 @@
+"""Paths of the dashboard's pages beside the inbox."""
+
+from django.urls import path
+
+from median_site.dashboard import approvals, home, logs
+
+app_name = "dashboard"
+urlpatterns = [
+    path("", home.page, name="home"),
+    path("approvals/", approvals.page, name="approvals"),
+    path("approvals/together/", approvals.ask, name="ask"),
+    path("approvals/together/approve", approvals.approve, name="approve-together"),
+    path("approvals/together/deny", approvals.deny, name="deny-together"),
+    path("logs/", logs.page, name="logs"),
+    path("logs/export.<str:form>", logs.download, name="export"),
+]

@@ -1,0 +1,87 @@
+"""What an event of the log says to people. Pure: an event's fields in, a sentence out.
+
+An event that leaves a line in a thread says the same here (conversations.lines); a kind that nobody wrote a sentence
+for is said by its own words.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from conversations.lines import LINES, Facts
+from median_site.lib.actors import Actor, ActorKind
+from team.events import Kind
+from team.models import Event
+from tools import failures, outcomes
+
+_CALL_FAILURES: Final[Mapping[str, str]] = {
+    "timed_out": outcomes.TIMED_OUT,
+    "unreachable": outcomes.TIMED_OUT,
+    "redirected": outcomes.REDIRECTED,
+    "too_big": outcomes.TOO_MUCH,
+    "blocked_address": outcomes.BLOCKED_ADDRESS,
+    "no_result": outcomes.NO_RESULT,
+    "broken_answer": outcomes.NO_RESULT,
+    "bad_encoding": outcomes.NO_RESULT,
+}
+
+
+def sentence(event: Event, *, agent: str) -> str:
+    """One sentence without a full stop, in words that do not change. `agent` is the workspace's name for it."""
+    by = Actor(ActorKind(event.actor_kind), event.workspace_id, id=event.actor_id, name=event.actor_name)
+    label = str(event.data.get("label") or event.tool_name)
+    facts = Facts(who=by.short_name or by.approver_name, agent=agent, label=label, data=event.data)
+    if event.kind in LINES:
+        text = LINES[event.kind](facts).text
+        return text[:1].upper() + text[1:]
+    make = _SENTENCES.get(event.kind)
+    return make(facts) if make else f"{facts.who}: {event.kind.replace('.', ' ').replace('_', ' ')}"
+
+
+def _ran(facts: Facts) -> str:
+    refused = facts.data.get("refused")
+    by_agent = facts.data.get("started_by") == "agent" and facts.data.get("risk") in {"low", "medium"}
+    ran = f"{facts.agent} ran {facts.label}" if by_agent else f"{facts.label} ran"
+    return f"{ran}, and the tool refused: {refused}" if refused else ran
+
+
+def _failed(facts: Facts) -> str:
+    status, code = facts.data.get("http_status"), str(facts.data.get("code"))
+    why = _CALL_FAILURES.get(code) or (f"The endpoint answered {status}." if status else code.replace("_", " "))
+    return f"{facts.label} did not run: {why}"
+
+
+def _switched(facts: Facts) -> str:
+    return f"{facts.who} switched {'on' if facts.data.get('on') else 'off'} {facts.label}"
+
+
+def _sync_failed(facts: Facts) -> str:
+    code = str(facts.data.get("code"))
+    return f"{facts.data.get('url')} could not be synced: {failures.sentence(code, 'something else than 200')}"
+
+
+def _refused(facts: Facts) -> str:
+    return f"A session token was refused: {facts.data.get('reason')}"
+
+
+_SENTENCES: Final[Mapping[str, Callable[[Facts], str]]] = {
+    Kind.CONVERSATION_STARTED: lambda f: f"{f.who} started a conversation",
+    Kind.CUSTOMER_WROTE: lambda f: f"{f.who} wrote",
+    Kind.AGENT_REPLIED: lambda f: f"{f.who} replied",
+    Kind.TEAMMATE_REPLIED: lambda f: f"{f.who} replied",
+    Kind.NOTE_LEFT: lambda f: f"{f.who} left a note",
+    Kind.ASSIGNED: lambda f: f"{f.who} assigned the conversation",
+    Kind.RUN_COMPLETED: _ran,
+    Kind.RUN_FAILED: _failed,
+    Kind.TOOL_SWITCHED: _switched,
+    Kind.ENDPOINT_ADDED: lambda f: f"{f.who} added the endpoint {f.data.get('url')}",
+    Kind.ENDPOINT_CHANGED: lambda f: f"{f.who} changed the endpoint {f.data.get('url')}",
+    Kind.ENDPOINT_REMOVED: lambda f: f"{f.who} removed the endpoint {f.data.get('url')}",
+    Kind.ENDPOINT_SYNCED: lambda f: f"{f.data.get('url')} synced",
+    Kind.SYNC_FAILED: _sync_failed,
+    Kind.HTTP_TOOL_SAVED: lambda f: f"{f.who} saved {f.label}",
+    Kind.HTTP_TOOL_REMOVED: lambda f: f"{f.who} removed {f.label}",
+    Kind.HTTP_TOOLS_IMPORTED: lambda f: f"{f.who} imported HTTP tools",
+    Kind.TOOLS_PUBLISHED: lambda f: f"{f.who} published a version of the HTTP tools",
+    Kind.SIGNING_KEY_ROTATED: lambda f: f"{f.who} rotated the signing key",
+    Kind.SESSION_REFUSED: _refused,
+}
