@@ -74,7 +74,8 @@ class Named:
 def read(material: Material) -> Named:
     """Take the request's input apart."""
     whole = strict_json.loads(material.input)
-    names, numbers, choices, reasons, unsayable = dict[str, str](), dict[str, float](), [], [], []
+    names, numbers = dict[str, str](), dict[str, float]()
+    choices, reasons, unsayable = list[str](), list[str](), list[str]()
     for path, value in strict_json.walk(whole):
         if isinstance(value, dict | list):
             continue

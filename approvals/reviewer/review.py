@@ -34,62 +34,65 @@ OBJECTIONS_TOLD: Final = 3
 
 
 async def run(review: Review, reviewer: Reviewer) -> None:
-    """Take the review to its end. Whatever goes wrong, the team gets the request, with a sentence that says why."""
-    left = await in_thread(_time_left, review)
-    if left is None:
-        return
-    try:
-        async with asyncio.timeout(left.total_seconds()):
-            await _read(review, reviewer, until=asyncio.get_running_loop().time() + left.total_seconds())
-    except TimeoutError:
-        await in_thread(_unchecked, review, REVIEW_TIMED_OUT)
-    except Exception:
-        logger.exception("The review of %s broke", review.approval_id)
-        await in_thread(_unchecked, review, FAILED)
+    """Take the review to its end. Whatever goes wrong with the reviewer, the team gets the request and reads why.
+
+    A database that is away breaks it off: a process takes it up again.
+    """
+    material, left_s = await in_thread(start, review.approval_id)
+    if material:
+        answer = await ask(reviewer, material, left_s=left_s)
+        await in_thread(conclude, review, answer, material, model=reviewer.name)
 
 
-async def _read(review: Review, reviewer: Reviewer, *, until: float) -> None:
-    material = await in_thread(_material, review.approval_id)
+async def ask(reviewer: Reviewer, material: Material, *, left_s: float) -> Verdict | str:
+    """The reviewer's verdict within `left_s` seconds, or the sentence that tells the team why there is none."""
+    if left_s <= 0:
+        return REVIEW_TIMED_OUT
     if len(str(material)) > MOST_CHARACTERS:
-        await in_thread(_pass_on, review, TOO_LONG)
-        return
-    verdict: Verdict | None = None
+        return TOO_LONG
+    try:
+        async with asyncio.timeout(left_s):
+            return await _ask_twice(reviewer, material, until=asyncio.get_running_loop().time() + left_s)
+    except TimeoutError:
+        return REVIEW_TIMED_OUT
+    except Exception:
+        logger.exception("The reviewer broke")
+        return FAILED
+
+
+async def _ask_twice(reviewer: Reviewer, material: Material, *, until: float) -> Verdict | str:
     wrong = failure = ""
     for _ in range(2):
+        deadline_s = until - asyncio.get_running_loop().time()
         try:
-            left = max(0.0, until - asyncio.get_running_loop().time())
-            verdict = parse(await reviewer.read(material, wrong=wrong, deadline_s=left))
-            break
+            return parse(await reviewer.read(material, wrong=wrong, deadline_s=deadline_s))
         except WrongShape as error:
             wrong, failure = str(error), NO_VERDICT
         except NoAnswer as error:
             wrong, failure = "", REVIEW_TIMED_OUT if error.timed_out else FAILED
             logger.warning("The reviewer gave no answer: %s", error)
-    if verdict is None:
-        await in_thread(_unchecked, review, failure)
-    else:
-        await in_thread(conclude, review, verdict, material, model=reviewer.name)
+    return failure
 
 
-def conclude(review: Review, verdict: Verdict, material: Material, *, model: str) -> None:
-    """Do what the verdict says, as far as code lets it. A request that is decided by now stays as it is."""
+def conclude(review: Review, answer: Verdict | str, material: Material, *, model: str) -> None:
+    """Do what a verdict says, as far as code lets it. A request that is decided by now stays as it is."""
+    approval = _approval(review.approval_id)
     with transaction.atomic():
-        approval = _approval(review.approval_id)
         threads.lock(approval.conversation_id)
-        Review.objects.filter(approval_id=approval.id).update(
-            model=model[:100], digest=material.digest, verdict=verdict.as_json()
-        )
-        if verdict.decision == "escalate":
-            _pass_on(review, verdict.reason)
+        row = Review.objects.filter(approval_id=approval.id)
+        row.update(model=model[:100], digest=material.digest)
+        if isinstance(answer, str):
+            decisions.unchecked(approval.id, workspace_id=approval.workspace_id, reason=answer)
             return
-        if gather(_approval(approval.id)).digest != material.digest:
+        row.update(verdict=answer.as_json())
+        objections = gate.objections(answer, material) if answer.decision == "approve" else []
+        if answer.decision == "escalate" or objections:
+            reason = " ".join(objections[:OBJECTIONS_TOLD]) or answer.reason
+            decisions.pass_on(approval.id, workspace_id=approval.workspace_id, reason=reason)
+        elif gather(approval).digest != material.digest:
             reviews.again(approval.id)
-            return
-        objections = gate.objections(verdict, material) if verdict.decision == "approve" else []
-        if objections:
-            _pass_on(review, " ".join(objections[:OBJECTIONS_TOLD]))
-            return
-        _decide(approval, verdict)
+        else:
+            _decide(approval, answer)
 
 
 def _decide(approval: ToolApproval, verdict: Verdict) -> None:
@@ -100,24 +103,13 @@ def _decide(approval: ToolApproval, verdict: Verdict) -> None:
         logger.info("The verdict on %s is dropped: %s", approval.id, error.message)
 
 
-def _pass_on(review: Review, reason: str) -> None:
-    decisions.pass_on(review.approval_id, workspace_id=review.workspace_id, reason=reason)
-
-
-def _unchecked(review: Review, reason: str) -> None:
-    decisions.unchecked(review.approval_id, workspace_id=review.workspace_id, reason=reason)
-
-
-def _time_left(review: Review) -> timedelta | None:
-    """How long the reviewer still has, from the request on; None when it is not the reviewer's any more."""
-    approval = ToolApproval.objects.get(id=review.approval_id)
+def start(approval_id: str) -> tuple[Material | None, float]:
+    """What there is to read, and the seconds that are left for it; nothing when it is not the reviewer's any more."""
+    approval = _approval(approval_id)
     left = approval.requested_at + reviews.LIMIT - clock.now()
-    return max(left, timedelta()) if approval.state == State.REVIEWING else None
+    is_held = approval.state == State.REVIEWING
+    return gather(approval) if is_held else None, max(left, timedelta()).total_seconds()
 
 
 def _approval(approval_id: str) -> ToolApproval:
     return ToolApproval.objects.select_related("conversation__customer", "tool").get(id=approval_id)
-
-
-def _material(approval_id: str) -> Material:
-    return gather(_approval(approval_id))

@@ -18,6 +18,7 @@ from tests.model_server import Reply, model_server, says
 from tests.waiting import until
 from tests.world import World
 
+PATIENCE_S = 40
 WISH = "ORD-1029 came late, $12 of filter papers. I'd like a refund."
 
 
@@ -29,7 +30,7 @@ def lines(ana: Chat) -> list[str]:
 def asked(ana: Chat, *, yes: str) -> ToolApproval:
     """Ana says what she wants, and yes to the agent's question."""
     ana.write(WISH)
-    until(lambda: len(ana.replies()) == 1)
+    until(lambda: len(ana.replies()) == 1, within_s=PATIENCE_S)
     assert ana.replies()[0].endswith("Shall I refund ORD-1029 in full ($12.00), back to the card you paid with?")
     ana.write(yes)
     return until(ToolApproval.objects.first)
@@ -40,8 +41,8 @@ def test_a_plain_yes_is_approved_and_runs_once_in_the_reviewers_name(
 ) -> None:
     with agent_process.in_thread(DemoModel()):
         approval = asked(ana, yes="Yes please")
+        until(lambda: "$12.00" in ana.replies()[-1] and len(ana.replies()) > 2, within_s=PATIENCE_S)
         refund = endpoint.wait_for("refundSmallOrder")
-        until(lambda: "$12.00" in ana.replies()[-1])
     assert refund.body["context"]["approvedBy"] == "The reviewer"
     assert refund.body["input"] == {"orderNumber": "ORD-1029", "reason": "late"}
     assert len(endpoint.calls_of("refundSmallOrder")) == 1
@@ -59,13 +60,13 @@ def test_what_is_passed_on_is_told_to_the_customer_and_then_decided_by_the_team(
 ) -> None:
     with agent_process.in_thread(DemoModel()):
         approval = asked(ana, yes="Yes, and the quicker the better, my shop is closed without it")
-        until(lambda: "needs a teammate's approval" in ana.replies()[-1])
+        until(lambda: "needs a teammate's approval" in ana.replies()[-1], within_s=PATIENCE_S)
         approval.refresh_from_db()
         assert (approval.state, approval.review) == (State.PENDING, "passed")
         assert ana.conversation.attention > 0
         assert not any(approval.review_reason in reply for reply in ana.replies())
         decisions.approve(approval.id, by=live_world.sam.actor)
-        until(lambda: "$12.00" in ana.replies()[-1])
+        until(lambda: "$12.00" in ana.replies()[-1], within_s=PATIENCE_S)
     assert endpoint.wait_for("refundSmallOrder").body["context"]["approvedBy"] == "Sam Okafor"
     assert len(endpoint.calls_of("refundSmallOrder")) == 1
 
@@ -91,7 +92,7 @@ def test_killed_while_it_reads_another_process_reads_again_and_the_call_leaves_o
         assert material
         server.script([says(json.dumps(json.loads(answer(material))))])
         with agent_process.as_process(**judge):
-            until(lambda: len(ana.replies()) == 3, within_s=30)
+            until(lambda: len(ana.replies()) == 3, within_s=PATIENCE_S)
         never.set()
         sent = server.requests[-1].messages
     assert len(server.requests) == 2
