@@ -142,7 +142,7 @@ def settle(run: ToolRun, conversation: Conversation) -> None:
 
 
 def _lock(by: Actor, approval_id: str) -> Conversation:
-    return threads.lock(access.approval(by, approval_id).conversation_id)
+    return threads.lock(access.conversation_id_of(by, approval_id))
 
 
 def _decide(approval_id: str, *, to: State, by: Actor, reason: str = "") -> bool:

@@ -40,7 +40,7 @@ def as_process(**environment: str) -> Iterator[subprocess.Popen[bytes]]:
     process = subprocess.Popen(  # noqa: S603
         [sys.executable, "manage.py", "agent"],
         cwd=ROOT,
-        env={**os.environ, "MEDIAN_DATABASE_URL": _database_url(), **environment},
+        env={**os.environ, "MEDIAN_DATABASE_URL": database_url(), **environment},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -52,7 +52,7 @@ def as_process(**environment: str) -> Iterator[subprocess.Popen[bytes]]:
         process.wait(10)
 
 
-def _database_url() -> str:
+def database_url() -> str:
     settings = connection.settings_dict
     host, user = quote(settings["HOST"], safe=""), quote(settings["USER"], safe="")
     port = f":{settings['PORT']}" if settings["PORT"] else ""
