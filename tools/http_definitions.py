@@ -116,7 +116,12 @@ def _flat(definition: Definition | None) -> dict[str, str]:
     if definition is None:
         return {}
     flat = {key: value for key, value in definition.as_json().items() if key not in {"name", "parameters"}}
-    flat |= {f"parameter {each.name}": cast(Json, asdict(each)) for each in definition.parameters}
+    for each in definition.parameters:
+        flat[f"parameter {each.name}"] = {
+            "in": each.place,
+            "required": each.required,
+            "schema": cast(Json, each.schema),
+        }
     return {key: _line(value) for key, value in flat.items() if value not in (None, "", False)}
 
 

@@ -166,7 +166,7 @@ def test_what_publishing_would_change() -> None:
     assert (gone.name, gone.what, len(gone.fields)) == ("gone", "gone", 6)
     assert changed == Change("orderStatus", "Order status", "changed", [
         ("description", "Look up an order.", "Find an order."), ("requires", "", "plus"),
-        ("parameter id", 'name id, required yes, place path, {"type":"string"}',
-         'name id, required yes, place path, {"type":"integer"}'),
+        ("parameter id", 'in path, required yes, {"type":"string"}',
+         'in path, required yes, {"type":"integer"}'),
     ])  # fmt: skip
     assert http_definitions.diff(new, new) == []
