@@ -26,9 +26,8 @@ def store(endpoint: Endpoint, served: Manifest, *, row: EndpointSync, by: Actor,
     """
     plan = _plan(endpoint, served)
     Tool.objects.filter(id__in=plan.gone).update(present=False)
-    Tool.objects.bulk_create(plan.added)
-    if plan.kept:
-        Tool.objects.bulk_update(plan.kept, _FILLED)
+    # One INSERT … ON CONFLICT: bulk_update takes ten times as long to write its statement as the database to run it.
+    Tool.objects.bulk_create(plan.filled, update_conflicts=True, unique_fields=["id"], update_fields=_FILLED)
     refused: list[Json] = [
         {"name": tool.name, "path": tool.path, "reason": tool.reason, "code": code} for tool, code in plan.refused
     ]
@@ -40,10 +39,9 @@ def store(endpoint: Endpoint, served: Manifest, *, row: EndpointSync, by: Actor,
 
 @dataclass(slots=True)
 class _Plan:
-    """What is to be written: new rows, rows that changed, ids of those that are gone; and how it is told."""
+    """What is to be written: rows that are new or changed, ids of those that are gone; and how it is told."""
 
-    added: list[Tool]
-    kept: list[Tool]
+    filled: list[Tool]
     gone: list[str]
     refused: list[tuple[RefusedTool, str]]
     changes: list[dict[str, Json]]
@@ -56,7 +54,7 @@ def _plan(endpoint: Endpoint, served: Manifest) -> _Plan:
     )
     stored = {tool.name: tool for tool in rows.select_related("endpoint")}
     gone = [row for row in stored.values() if row.endpoint_id == endpoint.id and row.present and row.name not in names]
-    plan = _Plan([], [], [row.id for row in gone], [(tool, tool.code) for tool in served.refused], [])
+    plan = _Plan([], [row.id for row in gone], [(tool, tool.code) for tool in served.refused], [])
     free = roster.free(endpoint.workspace_id) + sum(row.switched_on for row in gone)
     for tool in served.tools:
         known = stored.get(tool.name)
@@ -83,7 +81,7 @@ def _take(plan: _Plan, served: ManifestTool, row: Tool, endpoint: Endpoint, *, f
         row.switched_on = False
     kind: differences.Kind = "added" if is_new else "changed" if was_present else "back"
     plan.changes.append(differences.change(kind, row.name, new=_content(row), old=old, off=off))
-    (plan.added if is_new else plan.kept).append(row)
+    plan.filled.append(row)
     return int(row.switched_on and not was_present)
 
 
