@@ -15,7 +15,7 @@ from django.test import Client, RequestFactory, override_settings
 from pytest_django import DjangoDbBlocker
 
 from agent.rows import Turn, TurnState
-from approvals.models import ExpiredBecause, State, ToolApproval
+from approvals.models import ExpiredBecause, Review, ReviewState, State, ToolApproval
 from conversations import threads
 from conversations.models import Channel, Conversation, Customer, Item, ItemKind, ReadMark, Status
 from median_site.lib import clock, strict_json
@@ -201,7 +201,7 @@ def test_every_end_of_a_request_is_there(facts: dict[str, Any]) -> None:
 
 def test_every_end_of_a_run_is_there(facts: dict[str, Any]) -> None:
     assert dict(ToolRun.objects.values_list("state").annotate(models.Count("id"))) == {
-        RunState.COMPLETED: 9,
+        RunState.COMPLETED: 10,
         RunState.FAILED: 3,
     }
     assert not ToolRun.objects.filter(state=RunState.COMPLETED, headline="").exists()
@@ -230,6 +230,22 @@ def test_a_waiting_thread_reads_as_it_happened(facts: dict[str, Any]) -> None:
     assert (thread.waiting, thread.mark, thread.mark_label) == (1, "waiting", "Cancel subscription")
     assert timedelta(minutes=20) < datetime.now(UTC) - thread.last_at < timedelta(minutes=22)
     assert thread.created_at == thread.items.order_by("number")[0].created_at
+
+
+def test_the_reviewer_has_decided_one_request_and_left_one_to_the_team(facts: dict[str, Any]) -> None:
+    assert lines_in(thread_of("Ana Souza"))[:2] == [
+        "Median AI asked to run Refund small order, and the reviewer is checking it",
+        "The reviewer approved running Refund small order",
+    ]
+    jonas = thread_of("Jonas Weber")
+    assert lines_in(jonas) == [
+        "Median AI asked to run Refund small order, and the reviewer is checking it",
+        "The reviewer passed the request to run Refund small order to the team",
+    ]
+    request = ToolApproval.objects.get(conversation=jonas)
+    assert (request.review, request.review_reason) == ("passed", "The customer wrote more than a plain yes.")
+    assert (jonas.waiting, jonas.mark) == (1, "waiting")
+    assert not Review.objects.exclude(state=ReviewState.DONE).exists()
 
 
 def test_an_ended_thread_reads_as_it_happened(facts: dict[str, Any]) -> None:

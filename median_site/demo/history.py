@@ -14,9 +14,13 @@ from median_site.demo.script import (
     Notes,
     Replies,
     Reply,
+    Reviewed,
     Thread,
     Writes,
 )
+
+# What the shop said of the scale before it was refunded.
+DELIVERED: Final = Reply(200, {"status": "delivered", "carrier": "DHL", "eta": None})
 
 # Closed, not resolved: so what the visitor writes as Ana begins a thread of its own and reopens nothing.
 ANA: Final = Thread(
@@ -24,17 +28,20 @@ ANA: Final = Thread(
     "user_123",
     email="ana@example.com",
     beats=(
-        Writes(9 * DAY + 31, "Hi, ORD-0988 came today, but it is the scale without a timer."),
-        Answers(9 * DAY + 31, "I’m sorry about that, Ana. I can ask for a full refund to your card. Shall I?"),
-        Writes(9 * DAY + 26, "Yes please. A refund is better for me than a voucher."),
+        Writes(9 * DAY + 31, "Hi, ORD-0988 came today, but it is the wrong item: a scale without a timer, for $34.50."),
+        Answers(
+            9 * DAY + 31,
+            "I’m sorry about that, Ana. Shall I refund ORD-0988 in full ($34.50), back to the card you paid with?",
+            Call("orderStatus", {"orderNumber": "ORD-0988"}, DELIVERED),
+        ),
+        Writes(9 * DAY + 26, "Yes please!"),
         Answers(
             9 * DAY + 26,
             "Thank you. The refund has to be checked before it is made. You’ll get the answer here.",
             Call("refundSmallOrder", {"orderNumber": "ORD-0988", "reason": "wrong_item"}),
         ),
-        Approves(
-            9 * DAY + 19,
-            "sam",
+        Reviewed(
+            9 * DAY + 25,
             "Your refund of $34.50 for ORD-0988 is on its way. It reaches your card in 3 to 5 days.",
             Reply(200, {"refunded": True, "amount": 34.5}),
         ),

@@ -62,6 +62,15 @@ class Approves:
 
 
 @dataclass(frozen=True, slots=True)
+class Reviewed:
+    """The demo reviewer has read the waiting call: it runs, or is left to the team. The rest as in Approves."""
+
+    ago: int
+    then: str
+    reply: Reply | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Denies:
     """A teammate refuses the waiting call. `reason` is for the team; `then` is what the agent tells the customer."""
 
@@ -120,7 +129,7 @@ class Ends:
     to: Status
 
 
-Beat = Writes | Answers | Approves | Denies | Expires | Replies | Notes | TakesOver | HandsBack | Runs | Ends
+Beat = Writes | Answers | Approves | Reviewed | Denies | Expires | Replies | Notes | TakesOver | HandsBack | Runs | Ends
 
 
 @dataclass(frozen=True, slots=True)

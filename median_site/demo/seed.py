@@ -13,7 +13,10 @@ from agent.models.base import Answer, ToolCall
 from agent.models.demo import DemoModel
 from agent.rows import Turn, TurnState
 from approvals import decisions
-from approvals.models import DECIDABLE, ExpiredBecause, ToolApproval
+from approvals.models import DECIDABLE, ExpiredBecause, Review, State, ToolApproval
+from approvals.reviewer import review as reviewing
+from approvals.reviewer.demo import DemoReviewer, answer
+from approvals.reviewer.verdict import parse
 from conversations import reading, threads
 from conversations.models import Conversation, Customer
 from median_site.demo import script
@@ -76,6 +79,8 @@ class Stage:
                 self._answer(text, call)
             case script.Approves(by=by, then=then, reply=reply):
                 self._approve(self._team[by], then=then, reply=reply)
+            case script.Reviewed(then=then, reply=reply):
+                self._review(then=then, reply=reply)
             case script.Denies(by=by, reason=reason, then=then):
                 with self._decidable(self._team[by]) as approval:
                     decisions.deny(approval.id, by=self._team[by], reason=reason)
@@ -133,20 +138,41 @@ class Stage:
     def _approve(self, by: Actor, *, then: str, reply: script.Reply | None) -> None:
         with self._decidable(by) as approval:
             decisions.approve(approval.id, by=by)
+        self._run_approved(approval, then=then, reply=reply)
+
+    def _review(self, *, then: str, reply: script.Reply | None) -> None:
+        """A review as the agent process does it, with the demo reviewer."""
+        (review,) = Review.objects.filter(approval=self._waiting())
+        with self._timely(self._waiting()) as approval:
+            material, _ = reviewing.start(approval.id)
+            if material:
+                reviewing.conclude(review, parse(answer(material)), material, model=DemoReviewer.name)
+        approval.refresh_from_db()
+        if approval.state == State.EXECUTING:
+            self._run_approved(approval, then=then, reply=reply)
+        else:
+            self._answer(then)
+
+    def _run_approved(self, approval: ToolApproval, *, then: str, reply: script.Reply | None) -> None:
         sent = cast(dict[str, Json], strict_json.loads(approval.input))
         took = self._run(approval.id, Call(approval.tool_name, sent, reply))
         self._answer(then, after=took)
 
     @contextmanager
     def _decidable(self, by: Actor) -> Iterator[ToolApproval]:
-        """The waiting request, read by the one who decides it. Deadlines are the database's clock's, which knows of no
-        made-up past: for the decision an old request gets a new one."""
+        """The waiting request, read by the one who decides it."""
         self._read(by)
-        approval = self._waiting()
+        with self._timely(self._waiting()) as approval:
+            yield approval
+
+    @contextmanager
+    def _timely(self, approval: ToolApproval) -> Iterator[ToolApproval]:
+        """Deadlines are the database's clock's, which knows of no made-up past: while it is decided, an old request is
+        new."""
         row = ToolApproval.objects.filter(id=approval.id)
-        row.update(expires_at=Now() + decisions.LIFETIME)
+        row.update(requested_at=Now(), expires_at=Now() + decisions.LIFETIME)
         yield approval
-        row.update(expires_at=approval.expires_at)
+        row.update(requested_at=approval.requested_at, expires_at=approval.expires_at)
 
     def _waiting(self) -> ToolApproval:
         return ToolApproval.objects.get(conversation_id=self._id, state__in=DECIDABLE)

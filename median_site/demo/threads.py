@@ -15,6 +15,7 @@ from median_site.demo.script import (
     Notes,
     Replies,
     Reply,
+    Reviewed,
     Runs,
     TakesOver,
     Thread,
@@ -75,19 +76,20 @@ JONAS: Final = Thread(
     email="jonas.weber@example.com",
     unread=True,
     beats=(
-        Writes(29, "Where are my filter papers? ORD-1031 should have been here last week."),
+        Writes(29, "My filter papers are late: ORD-1031 should have been here last week. It’s only $12, but still."),
         Answers(
             29,
-            "I’m sorry, Jonas. ORD-1031 is late, and DHL expects it in three days. I can ask for a refund instead."
-            " Would you like that?",
+            "I’m sorry, Jonas. ORD-1031 is late, and DHL expects it in three days. Shall I refund ORD-1031 in full"
+            " ($12.00), back to the card you paid with?",
             Call("orderStatus", {"orderNumber": "ORD-1031"}),
         ),
-        Writes(22, "Yes, refund the filter papers, $12 is right."),
+        Writes(22, "Yes, and if they come after all I would like to keep them."),
         Answers(
             22,
-            "Thank you. The refund has to be checked before it is made. You’ll get the answer here.",
+            "Thank you. The refund is being checked now. You’ll get the answer here.",
             Call("refundSmallOrder", {"orderNumber": "ORD-1031", "reason": "late"}),
         ),
+        Reviewed(20, "The refund needs a teammate’s approval after all, Jonas, so I’ve asked the team."),
     ),
 )
 

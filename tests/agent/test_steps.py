@@ -264,8 +264,10 @@ def test_risk_adds_its_line_to_the_description_and_low_adds_nothing(ana: Talk) -
         "Email an invoice.\n\nAsk the customer before you call this, and call it only after a clear yes."
     )
     assert described["refundSmallOrder"] == (
-        "Refund $50 or less.\n\nAsk the customer to confirm this exact action first. A reviewer then checks the call"
-        " before it runs: tell the customer that it is being checked, and promise nothing."
+        "Refund $50 or less.\n\nAsk the customer to confirm this exact action first: end a message with one question"
+        " that begins with “Shall I”, then says what this does in the words of its description and names every value,"
+        " as in “Shall I refund ORD-1 in full?”. A reviewer then checks the call before it runs: tell the customer that"
+        " it is being checked, and promise nothing."
     )
     assert described["refundOrder"] == (
         "Refund an order in full.\n\nA teammate must approve this call before it runs: tell the customer that it needs"
