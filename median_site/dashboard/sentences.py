@@ -82,6 +82,7 @@ _SENTENCES: Final[Mapping[str, Callable[[Facts], str]]] = {
     Kind.HTTP_TOOL_REMOVED: lambda f: f"{f.who} removed {f.label}",
     Kind.HTTP_TOOLS_IMPORTED: lambda f: f"{f.who} imported HTTP tools",
     Kind.TOOLS_PUBLISHED: lambda f: f"{f.who} published a version of the HTTP tools",
+    Kind.SUBJECT_DROPPED: lambda f: f"A value from {f.who} for the subject of {f.label} was dropped",
     Kind.SIGNING_KEY_ROTATED: lambda f: f"{f.who} rotated the signing key",
     Kind.SESSION_REFUSED: _refused,
 }

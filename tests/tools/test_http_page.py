@@ -12,10 +12,11 @@ from django.test.utils import CaptureQueriesContext
 
 from median_site.lib.strict_json import Json
 from team.models import Event, Teammate
-from tests.tools.http_tools_at_hand import draft, parameter, publish
+from tests.socket_server import SocketServer
+from tests.tools.http_tools_at_hand import answering, base, draft, parameter, publish
 from tests.world import World
 from tools import http_tools, tool_versions
-from tools.models import HttpTool, ToolVersion
+from tools.models import HttpTool, Tool, ToolRun, ToolVersion
 
 Browser = Callable[[Teammate], Client]
 PAGE = "/agent/tools/"
@@ -205,3 +206,20 @@ def test_whatever_the_number_of_drafts_the_section_costs_two_statements(publishe
     with CaptureQueriesContext(connection) as many:
         browser.get(PAGE)
     assert len(few) == len(many)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_drawer_shows_a_published_tool_and_tests_it_as_a_customer(world: World, browser_of: Browser) -> None:
+    with SocketServer(answering(b'{"left": 7}')) as server:
+        fields: list[Json] = [parameter("sku", "path")]
+        draft(world, base(server) + "/u/{user}/{sku}", parameters=fields, subject={"name": "user", "place": "path"})
+        publish(world)
+        browser = browser_of(world.sam)
+        drawer = browser.get(f"{PAGE}stockLevel/").text
+        assert "How many are left." in drawer
+        assert "user" not in json.loads(Tool.objects.get(name="stockLevel").input_schema)["properties"]
+        given = {"input": '{"sku": "LID", "user": "x"}', "subject": "user_9"}
+        answer = browser.post(f"{PAGE}stockLevel/test", given)
+        assert answer.status_code == 200
+        assert [request.target for request in server.requests] == ["/u/user_9/LID"]
+    assert ToolRun.objects.get().raw == '{"left": 7}'
