@@ -41,7 +41,11 @@ class OpenAIModel:
             headers["authorization"] = f"Bearer {key}"
         # httpx limits each phase only, so one overall deadline in complete() stands for all of them.
         no_limit = httpx.Timeout(None)
-        self._client = httpx.AsyncClient(headers=headers, timeout=no_limit, trust_env=False, follow_redirects=False)
+        # As many answers at once as there are turns: httpx alone would let 100 out and keep the others waiting.
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=50)
+        self._client = httpx.AsyncClient(
+            headers=headers, timeout=no_limit, limits=limits, trust_env=False, follow_redirects=False
+        )
 
     async def complete(self, messages: Sequence[Message], *, tools: Sequence[ToolSpec], deadline_s: float) -> Answer:
         """Ask once; see `Model.complete`."""
