@@ -30,6 +30,8 @@ def objections(verdict: Verdict, material: Material) -> list[str]:
 
 def standing(material: Material) -> list[str]:
     """The objections that no finding and no quote can lift."""
+    if not material.schema:
+        return ["The tool changed after it was asked for."]
     named = read(material)
     return [
         *_circumstances(material, named),
@@ -42,8 +44,6 @@ def standing(material: Material) -> list[str]:
 def _circumstances(material: Material, named: Named) -> Iterator[str]:
     if not material.verified:
         yield "The customer is not verified."
-    if not material.schema:
-        yield "The tool changed after it was asked for."
     if material.notes:
         yield "There are notes of the team in this thread, which only people can weigh."
     if values.rows_of(material.input).exact != material.input:

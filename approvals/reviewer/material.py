@@ -12,6 +12,7 @@ from approvals.models import ToolApproval
 from conversations import lessons
 from conversations.models import Conversation, Customer, Item, ItemKind
 from median_site.lib import strict_json
+from tools import offered
 from tools.models import RunState, Starter, ToolRun
 
 _SPEAKERS: Final = {ItemKind.CUSTOMER: "customer", ItemKind.AGENT: "agent", ItemKind.TEAM: "team"}
@@ -94,9 +95,9 @@ class Material:
 
 
 def gather(approval: ToolApproval) -> Material:
-    """Read it all, in a constant number of statements. `approval` needs its conversation's customer and its tool."""
+    """Read it all, in a constant number of statements. `approval` needs its conversation's customer."""
     conversation = approval.conversation
-    customer, tool = conversation.customer, approval.tool
+    customer, tool = conversation.customer, offered.by_name(conversation, approval.tool_name)
     is_same = tool is not None and tool.content_hash == approval.schema_hash
     items = list(conversation.items.filter(kind__in=[*_SPEAKERS, ItemKind.NOTE, ItemKind.APPROVAL]).order_by("number"))
     return Material(

@@ -112,4 +112,4 @@ def start(approval_id: str) -> tuple[Material | None, float]:
 
 
 def _approval(approval_id: str) -> ToolApproval:
-    return ToolApproval.objects.select_related("conversation__customer", "tool").get(id=approval_id)
+    return ToolApproval.objects.select_related("conversation__customer").get(id=approval_id)
