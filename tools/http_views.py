@@ -32,6 +32,8 @@ def edit(request: TeammateRequest, draft_id: str) -> HttpResponse:
 def save(request: TeammateRequest, draft_id: str = "") -> HttpResponse:
     """Store the draft, or show the form again with what was typed: with its faults, or with more rows."""
     by, typed = request.teammate.actor, http_form.read(request.POST)
+    if draft_id:
+        http_tools.find(by, draft_id)
     if "more" in request.POST:
         return _form(request, typed, draft_id=draft_id)
     definition, faults = http_tools.check(typed.raw(), by=by, draft_id=draft_id)

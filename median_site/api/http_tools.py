@@ -1,8 +1,8 @@
 """/v1/http-tools and /v1/tool-versions: tools defined in Median itself, drafted, published and brought back."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from ninja import Router, Status
+from ninja import Body, Router, Status
 
 from median_site.api import gate, shapes
 from median_site.api.gate import KeyRequest
@@ -14,6 +14,8 @@ from tools.models import HttpTool, ToolVersion
 drafts = Router()
 versions = Router()
 
+Given = Annotated[dict[str, Any], Body(description="Fields of a definition.")]
+
 
 @drafts.get("", auth=gate.scope("read"), summary="List drafts by name")
 def index(request: KeyRequest) -> Json:
@@ -23,7 +25,7 @@ def index(request: KeyRequest) -> Json:
 
 
 @drafts.post("", auth=gate.scope("manage"), summary="Draft a tool", response={201: dict})
-def create(request: KeyRequest, payload: dict[str, Any]) -> Status[Json]:
+def create(request: KeyRequest, payload: Given) -> Status[Json]:
     """The body is the tool's definition. Nothing is offered to the agent before it is published."""
     return Status(201, _draft(http_tools.save(payload, by=gate.actor(request.key))))
 
@@ -34,7 +36,7 @@ def read(request: KeyRequest, draft_id: str) -> Json:
 
 
 @drafts.patch("/{draft_id}", auth=gate.scope("manage"), summary="Change a draft")
-def change(request: KeyRequest, draft_id: str, payload: dict[str, Any]) -> Json:
+def change(request: KeyRequest, draft_id: str, payload: Given) -> Json:
     """Fields that are left out stay as they are."""
     by = gate.actor(request.key)
     held = strict_json.loads(http_tools.find(by, draft_id).definition)

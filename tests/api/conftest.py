@@ -26,6 +26,10 @@ class Program:
         client = Client(headers={"Authorization": f"Bearer {self.key}", **headers})
         return client.post(f"/v1{path}", text, content_type="application/json")
 
+    def patch(self, path: str, body: object) -> HttpResponse:
+        client = Client(headers={"Authorization": f"Bearer {self.key}"})
+        return client.patch(f"/v1{path}", json.dumps(body), content_type="application/json")
+
     def delete(self, path: str) -> HttpResponse:
         return Client(headers={"Authorization": f"Bearer {self.key}"}).delete(f"/v1{path}")
 

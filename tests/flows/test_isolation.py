@@ -17,7 +17,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from conversations import threads
 from conversations.models import Customer
-from median_site.lib import hub, ids
+from median_site.lib import clock, hub, ids
 from median_site.lib.db import in_thread
 from team import api_keys
 from team.models import Teammate
@@ -25,10 +25,10 @@ from tests.approvals.requests import request
 from tests.page_socket import PageSocket, signed_in
 from tests.world import World
 from tools import runs
-from tools.models import Starter
+from tools.models import HttpTool, Starter, ToolVersion
 
-# Open to everybody by their nature: sign-in, the widget (which asks for a session token), public keys.
-OPEN = re.compile(r"accounts/|widget/|w/<slug:slug>/|v1/docs")
+# No id of a workspace in them: sign-in, the widget (which asks for a session token), public keys, forms of an export.
+OPEN = re.compile(r"accounts/|widget/|w/<slug:slug>/|v1/docs|logs/export")
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 FIELDS = {"text": "Hi", "reason": "No", "url": "https://elsewhere.example/tools", "on": "1", "number": "1"}
 BODIES = {
@@ -40,7 +40,19 @@ BODIES = {
 }
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 # As they stand in an address.
-ODD = ["%00", "a%00b", "%E2%80%AE", "'", "%25", "%C3%B6" * 40, "x" * 2_000, "%0D%0AX-Evil:1", "%FF%FE", "%ED%A0%BD"]
+ODD = [
+    "%00",
+    "a%00b",
+    "%E2%80%AE",
+    "'",
+    "%25",
+    "%C3%B6" * 40,
+    "x" * 2_000,
+    "%0D%0AX-Evil:1",
+    "%FF%FE",
+    "%ED%A0%BD",
+    "9" * 30,
+]
 
 
 @dataclass(frozen=True)
@@ -80,6 +92,10 @@ def theirs(world: World) -> dict[str, str]:
             threads.lock(world.conversation.id), tool_name=tool.name, tool_label=tool.label, tool_id=tool.id,
             endpoint_id=tool.endpoint_id, risk=tool.risk, input_text="{}", started_by=Starter.AGENT,
         )  # fmt: skip
+    draft = HttpTool.objects.create(workspace=world.fernhill, name="stock", definition="{}")
+    version = ToolVersion.objects.create(
+        workspace=world.fernhill, number=70_707, definitions="[]", published_at=clock.now()
+    )
     return {
         "conversation_id": world.conversation.id,
         "approval_id": approval.id,
@@ -87,6 +103,8 @@ def theirs(world: World) -> dict[str, str]:
         "endpoint_id": world.endpoint.id,
         "tool_name": tool.name,
         "name": tool.name,
+        "draft_id": draft.id,
+        "number": str(version.number),
     }
 
 
@@ -101,7 +119,7 @@ class Stranger:
     def ask(self, method: str, path: str, *, htmx: bool) -> HttpResponse:
         """The answer to a request that has everything but the right to be answered."""
         if path.startswith("/v1/"):
-            body = json.dumps(BODIES.get(path.rsplit("/", 1)[1], {})) if method == "POST" else ""
+            body = json.dumps(BODIES.get(path.rsplit("/", 1)[1], {} if method == "POST" else {"url": FIELDS["url"]}))
             headers = {"Authorization": f"Bearer {self.key}"}
             return Client().generic(method, path, body, content_type="application/json", headers=headers)
         headers = {"X-Median-As": self.teammate_id} | ({"HX-Request": "true"} if htmx else {})
@@ -137,6 +155,7 @@ def absent(values: dict[str, str]) -> dict[str, str]:
         "run_id": ids.call_id(),
         "tool_name": "noSuchTool",
         "name": "noSuchTool",
+        "number": "90909",
     }
 
 
@@ -183,7 +202,8 @@ def test_an_odd_id_names_nothing(address: Address, world: World, mallory: Strang
     for odd in ODD:
         path = address.at(dict.fromkeys(address.parameters, odd))
         for method in ("GET", "POST"):
-            assert mallory.ask(method, path, htmx=False).status_code in {404, 405}, (method, odd)
+            # The API says of what is no number that it is none.
+            assert mallory.ask(method, path, htmx=False).status_code in {404, 405, 422}, (method, odd)
 
 
 @pytest.mark.django_db(transaction=True)
