@@ -22,10 +22,7 @@
     fields()[0]?.focus();
   }
 
-  function discard() {
-    dialog.close();
-    dialog.replaceChildren();
-  }
+  const discard = () => { dialog.close(); dialog.replaceChildren(); };
 
   document.addEventListener("click", (event) => {
     const opener = event.target.closest("a[data-run-tool]");
@@ -64,16 +61,21 @@
   // A moment is sent with its zone: the browser's at that moment, unless somebody wrote another.
   function moment(box) {
     const [time, zone] = box.querySelectorAll("input");
-    const minutes = -new Date(time.value || Date.now()).getTimezoneOffset();
-    const two = (number) => String(Math.floor(number)).padStart(2, "0");
-    if (!zone.dataset.own) zone.value = `${minutes < 0 ? "-" : "+"}${two(Math.abs(minutes) / 60)}:${two(Math.abs(minutes) % 60)}`;
+    time.dataset.was ??= time.value;
+    if (!("own" in zone.dataset) || zone.value === zoneAt(time.dataset.was)) zone.value = zoneAt(time.value);
+    time.dataset.was = time.value;
     const seconds = time.value.length === 16 ? ":00" : "";
     box.nextElementSibling.textContent = time.value ? `Sent as ${time.value}${seconds}${zone.value}` : "";
   }
 
-  function grow(line) {
-    line.rows = Math.min(line.value.split("\n").length, 8); // For browsers without field-sizing.
+  function zoneAt(time) {
+    const minutes = -new Date(time || Date.now()).getTimezoneOffset();
+    const two = (number) => String(Math.floor(number)).padStart(2, "0");
+    return `${minutes < 0 ? "-" : "+"}${two(Math.abs(minutes) / 60)}:${two(Math.abs(minutes) % 60)}`;
   }
+
+  // For browsers without field-sizing.
+  const grow = (line) => { line.rows = Math.min(line.value.split("\n").length, 8); };
 
   function prepare() {
     form().querySelectorAll("[data-moment]").forEach(moment);
@@ -127,7 +129,8 @@
   });
 
   function redraw(html, added) {
-    Idiomorph.morph(form(), html, { morphStyle: "outerHTML", ignoreActiveValue: true });
+    const ignoreActiveValue = document.activeElement.matches("textarea, input"); // Typed since the press.
+    Idiomorph.morph(form(), html, { morphStyle: "outerHTML", ignoreActiveValue });
     htmx.process(form());
     prepare();
     const faulty = form().querySelector("[aria-invalid=true], [aria-invalid=true] input");

@@ -245,3 +245,33 @@ def test_a_run_whose_transaction_is_undone_never_leaves(world: World) -> None:
         transaction.set_rollback(True)
     assert ToolRun.objects.count() == 0
     assert list(runs.waiting_to_leave()) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_sent_twice_at_once_is_one_run(world: World) -> None:
+    together = threading.Barrier(6)
+
+    def press(number: int) -> str:
+        together.wait()
+        by = world.sam.actor if number < 4 else world.kim.actor
+        try:
+            return by_hand.run(world.conversation.id, "refundOrder", REFUND, by=by, client_id="form-1").id
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(6) as pool:
+        ids = list(pool.map(press, range(6)))
+    assert (len(set(ids[:4])), len(set(ids[4:])), len(set(ids))) == (1, 1, 2)
+    assert ToolRun.objects.count() == Item.objects.filter(kind=ItemKind.RUN).count() == 2
+
+
+def test_sent_again_it_is_the_run_already_there_and_another_input_is_refused(world: World) -> None:
+    def send(value: dict[str, str]) -> ToolRun:
+        return by_hand.run(world.conversation.id, "refundOrder", value, by=world.sam.actor, client_id="form-1")
+
+    first = send(REFUND)
+    threads.end(world.conversation.id, by=world.kim.actor, to=Status.ARCHIVED)
+    assert send(REFUND) == first
+    with pytest.raises(by_hand.AlreadySent, match="This form was sent with another input"):
+        send({**REFUND, "orderNumber": "ORD-1043"})
+    assert ToolRun.objects.count() == 1
