@@ -1,7 +1,12 @@
 """A teammate decides at the very moment of the verdict, on another connection: one of them, never both."""
 
+import threading
 from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle
+
+from django.db import connections
 
 from approvals import decisions
 from approvals.errors import AlreadyReviewed
@@ -9,15 +14,32 @@ from approvals.models import Review, ReviewOutcome, ReviewState, State, ToolAppr
 from approvals.reviewer import review
 from approvals.reviewer.verdict import Verdict, parse
 from conversations import threads
+from median_site.lib.errors import DomainError
 from team.models import Event
 from tests import world as worlds
 from tests.approvals.reviewing import claimed, reviewed, verdict
-from tests.approvals.test_races import at_once
 from tests.world import World
 from tools.models import ToolRun
 
 ROUNDS = 50
 ANSWERS = ("approve", "deny", "escalate", "none")
+
+
+def at_once(*tasks: Callable[[], object]) -> list[object]:
+    """Run every task in a thread and a connection of its own, all let go at once; results or errors in order."""
+    gate = threading.Barrier(len(tasks))
+
+    def run(task: Callable[[], object]) -> object:
+        gate.wait()
+        try:
+            return task()
+        except DomainError as error:
+            return error
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(tasks)) as pool:
+        return list(pool.map(run, tasks))
 
 
 def answer_to(decision: str, material: object) -> Verdict | str:
