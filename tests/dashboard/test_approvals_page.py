@@ -1,4 +1,4 @@
-"""The Approvals page over HTTP: what it lists in which order, what a press on several does, and what is pushed to it."""
+"""The Approvals page over HTTP: what it lists in which order, what a press on several does, what is pushed to it."""
 
 import json
 import re
