@@ -50,18 +50,24 @@ def risk_moved(change: Mapping[str, Json]) -> tuple[str, str] | None:
 
 
 def summary(changes: Sequence[Mapping[str, Json]]) -> str:
-    """All changes on one line, moved risks by name: "2 added, 1 changed; Refund order is low risk now, was high"."""
+    """All changes on one line, moved risks by name: "2 added; Refund order is low risk now, was reviewed"."""
     counted = [
         f"{count} {words}"
         for kind, words in (("added", "added"), ("back", "back"), ("changed", "changed"), ("gone", "gone"))
         if (count := sum(change["change"] == kind for change in changes))
     ]
     moved = [
-        f"{change['label']} is {risk[1]} risk now, was {risk[0]}" for change in changes if (risk := risk_moved(change))
+        f"{change['label']} is {_risk(risk[1])} now, was {_risk(risk[0])}"
+        for change in changes
+        if (risk := risk_moved(change))
     ]
     off = sum(bool(change["off"]) for change in changes)
     parts = [", ".join(counted), *moved, f"{off} left switched off" if off else ""]
     return excerpt("; ".join(filter(None, parts)), SUMMARY)
+
+
+def _risk(level: str) -> str:
+    return level if level == "reviewed" else f"{level} risk"
 
 
 def _fields(old: Content, new: Content) -> Iterator[Json]:

@@ -22,7 +22,7 @@ def test_fields_from_what_to_what() -> None:
         ],
     }  # fmt: skip
     assert differences.risk_moved(change) == ("high", "low")
-    assert differences.summary([change]) == "1 changed; Refund order is low risk now, was high"
+    assert differences.summary([change]) == "1 changed; Refund order is low risk now, was high risk"
 
 
 def test_a_schema_as_lines() -> None:

@@ -147,14 +147,14 @@ def test_the_drawer_of_an_endpoint(world: World, browser_of: Browser) -> None:
     tools = b'[{"name":"refundOrder","description":"Refund.","risk":"low","input":{"type":"object"}}]'
     sync.store(world.endpoint, manifest.parse(b'{"version":1,"tools":' + tools + b"}"))
     page = browser_of(world.sam).get(f"{PAGE}endpoints/{world.endpoint.id}/", headers=DRAWER).text
-    assert "1 changed, 7 gone; Refund order is low risk now, was high" in page
+    assert "1 changed, 7 gone; Refund order is low risk now, was high risk" in page
     assert '<div class="risk-moved"><dt>Risk</dt>' in page
     assert "<del>high</del>" in page
     assert "<ins>low</ins>" in page
     assert "<del>-    &#34;orderNumber&#34;,</del>" in page
     assert page.count('<li class="sync"') == 2
     summary = browser_of(world.sam).get(PAGE).text
-    assert "1 changed, 7 gone; Refund order is low risk now, was high." in summary
+    assert "1 changed, 7 gone; Refund order is low risk now, was high risk." in summary
 
 
 def test_a_rotation_says_until_when(world: World, browser_of: Browser) -> None:

@@ -110,7 +110,7 @@ def test_what_a_sync_changes(served: ManifestServer, endpoint: Endpoint) -> None
         {"field": "label", "old": "Price", "new": "Ask the price"},
         {"field": "risk", "old": "medium", "new": "high"},
     ]
-    assert second.summary == "1 changed, 1 gone; Ask the price is high risk now, was medium"
+    assert second.summary == "1 changed, 1 gone; Ask the price is high risk now, was medium risk"
     assert stored(endpoint) == {
         "stockLevel": ("Stock level", "low", False, False),
         "price": ("Ask the price", "high", False, True),
