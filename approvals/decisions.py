@@ -117,7 +117,8 @@ def unchecked(approval_id: str, *, workspace_id: str, reason: str) -> bool:
 
 def expire_with_conversation(conversation: Conversation) -> None:
     """The conversation, locked by the caller, has ended: its decidable requests end with it."""
-    _expire(ToolApproval.objects.filter(conversation=conversation), because=ExpiredBecause.CONVERSATION_ENDED)
+    if not _expire(ToolApproval.objects.filter(conversation=conversation), because=ExpiredBecause.CONVERSATION_ENDED):
+        _mark(conversation)
 
 
 def expire_all(approval_ids: Collection[str], *, because: ExpiredBecause) -> int:
