@@ -12,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from approvals import decisions
 from approvals.models import ToolApproval
 from conversations import threads
+from conversations.models import Conversation
 from median_site.dashboard import charts, figures
 from median_site.dashboard.figures import Day
 from median_site.lib import clock
@@ -104,9 +105,9 @@ def test_the_median_is_of_what_teammates_decided_in_fourteen_days(world: World) 
     assert figures.deciding(world.mallory.workspace_id).count == 1
 
 
-def many_more(world: World, count: int) -> list:
-    customer = world.ana
-    return [threads.start(customer) for _ in range(count)]
+def many_more(world: World, count: int) -> list[Conversation]:
+    """More conversations, of Ana."""
+    return [threads.start(world.ana) for _ in range(count)]
 
 
 def test_failing_tools_come_with_how_often_of_how_many_and_the_last_fault(world: World, browser_of: SignIn) -> None:
