@@ -15,12 +15,23 @@ from team.events import Kind
 LIMIT: Final = 200
 # The newest that the agent and the team are shown.
 SHOWN: Final = 20
+EARLIER: Final = 10
 
 
 def about(customer_id: str) -> Sequence[Lesson]:
     """What is known about a customer, newest first."""
     rows = Lesson.objects.filter(customer_id=customer_id).select_related("conversation")
     return list(rows.order_by("-created_at", "id")[:SHOWN])
+
+
+def conversations_of(conversation: Conversation) -> Sequence[Conversation]:
+    """The customer's newest other conversations, each with its `lessons`; this one too once it has taught something.
+
+    Two statements.
+    """
+    rows = Conversation.objects.filter(workspace_id=conversation.workspace_id, customer_id=conversation.customer_id)
+    newest = rows.prefetch_related("lessons").order_by("-last_at", "-id")[: EARLIER + 1]
+    return [row for row in newest if row.id != conversation.id or row.lessons.all()][:EARLIER]
 
 
 def keep(conversation: Conversation, facts: Iterable[str]) -> None:

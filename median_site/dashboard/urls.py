@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from median_site.dashboard import inbox
+from median_site.dashboard import earlier, inbox, run_dialog
 
 app_name = "inbox"
 urlpatterns = [
@@ -17,4 +17,11 @@ urlpatterns = [
     path("<str:conversation_id>/close", inbox.close, name="close"),
     path("<str:conversation_id>/archive", inbox.archive, name="archive"),
     path("<str:conversation_id>/reopen", inbox.reopen, name="reopen"),
+    path("<str:conversation_id>/earlier/", earlier.show, name="earlier"),
+    path("<str:conversation_id>/earlier/<str:lesson_id>/forget", earlier.forget, name="forget"),
+    path("<str:conversation_id>/slash", run_dialog.menu, name="slash"),
+    path("<str:conversation_id>/tools/", run_dialog.tools, name="tools"),
+    path("<str:conversation_id>/tools/<str:tool_name>/", run_dialog.show, name="run"),
+    path("<str:conversation_id>/tools/<str:tool_name>/form", run_dialog.redraw, name="run-form"),
+    path("<str:conversation_id>/tools/<str:tool_name>/run", run_dialog.send, name="run-send"),
 ]
