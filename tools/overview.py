@@ -102,7 +102,7 @@ def tools(workspace_id: str) -> list[ToolRow]:
     """Every tool that can be used or switched on, oldest first. Two statements."""
     newest = _real_runs(workspace_id).filter(tool=OuterRef("pk")).order_by("-queued_at").values("queued_at")[:1]
     shown = Tool.objects.filter(workspace_id=workspace_id, present=True, endpoint__removed_at=None)
-    rows = shown.annotate(last=Subquery(newest)).select_related("endpoint").order_by("created_at", "name")
+    rows = shown.select_related("endpoint").order_by("created_at", "name").annotate(last=Subquery(newest))
     counts = _counts(workspace_id, [tool.id for tool in rows])
     return [_tool_row(tool, tool.last, counts.get(tool.id, {})) for tool in rows]
 

@@ -50,9 +50,7 @@ def example(schema: str) -> str:
 def _example(row: FieldWords) -> Json:
     if row.choices:
         return row.choices[0]
-    return {"whole number": 1, "number": 1, "yes or no": True, "list": [], "fields": {}, "nothing": None}.get(
-        row.kind, ""
-    )
+    return _EXAMPLES.get(row.kind, "")
 
 
 def _field(name: str, schema: dict[str, Json], *, required: bool) -> FieldWords:
