@@ -94,7 +94,12 @@ async def test_an_order_that_cannot_be_seen_is_not_refunded(result: Json, said: 
             "Nobody on the team answered the request for the refund in time, so nothing was done."
             " Shall I ask the team to refund ORD-1?",
         ),
-        ("refundOrder", "pending", {}, "A teammate is looking at the refund. You'll get the answer here."),
+        (
+            "refundOrder",
+            "pending",
+            {},
+            "The refund needs a teammate's approval after all, so I've asked the team. You'll get the answer here.",
+        ),
         (
             "extendTrial",
             "completed",
