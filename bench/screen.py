@@ -17,7 +17,9 @@ from bench import harness
 
 harness.prepare()
 
+from django.conf import settings  # noqa: E402
 from django.db import transaction  # noqa: E402
+from django.test import Client  # noqa: E402
 
 from approvals import decisions  # noqa: E402
 from conversations import threads  # noqa: E402
@@ -25,7 +27,6 @@ from team.models import Teammate  # noqa: E402
 from tests import agent_process  # noqa: E402
 from tests import world as worlds  # noqa: E402
 from tests.chromium import chromium  # noqa: E402
-from tests.page_socket import signed_in  # noqa: E402
 from tests.web_process import serving  # noqa: E402
 
 N: Final = 40
@@ -60,8 +61,10 @@ def ask(world: worlds.World) -> str:
 
 def window(browser: Browser, teammate: Teammate, *, url: str, path: str) -> Page:
     context = browser.new_context(base_url=url)
-    name, value = signed_in(teammate)[1].split("=", 1)
-    context.add_cookies([{"name": name, "value": value, "url": url}])
+    client = Client()
+    client.force_login(teammate.user)
+    name = settings.SESSION_COOKIE_NAME
+    context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": url}])
     page = context.new_page()
     page.add_init_script(STOPWATCH)
     page.goto(path)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 from django.db import connections
-from playwright.sync_api import Browser, BrowserContext, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Request, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = [
@@ -57,7 +57,7 @@ class Complaints:
 
     def hear(self, context: BrowserContext) -> None:
         context.add_init_script(_TELL_VIOLATIONS)
-        context.on("console", lambda message: message.type == "error" and self.said.append(message.text))
+        context.on("console", self._logged)
         context.on("weberror", lambda error: self.said.append(str(error.error)))
         context.on("requestfailed", self._failed)
 
@@ -66,6 +66,10 @@ class Complaints:
         wanted = [said for said in self.said if part in said]
         assert wanted, f"{part!r} is not among {self.said}"
         self.said = [said for said in self.said if part not in said]
+
+    def _logged(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.said.append(message.text)
 
     def _failed(self, request: Request) -> None:
         if request.failure != "net::ERR_ABORTED":  # the page went elsewhere meanwhile
