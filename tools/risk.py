@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Final
 
-from tools.manifest import RISKS
-
 LINES: Final[Mapping[str, str]] = {
     "low": "",
     "medium": "Ask the customer before you call this, and call it only after a clear yes.",
@@ -24,8 +22,3 @@ LINES: Final[Mapping[str, str]] = {
 def line(risk: str) -> str:
     """The line that this risk adds, "" for none."""
     return LINES[risk]
-
-
-def is_raised(old: str, new: str) -> bool:
-    """Whether `new` is the higher of two risks."""
-    return RISKS.index(new) > RISKS.index(old)
