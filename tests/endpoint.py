@@ -14,7 +14,7 @@ from median_tools.server import Server
 from examples.shop.records import fernhill
 from examples.shop.tools import shop_tools
 
-PATIENCE_S = 10
+PATIENCE_S = 30
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def until(what: Callable[[], T], *, within_s: float = 10, every_s: float = 0.02) -> T:
+def until(what: Callable[[], T], *, within_s: float = 30, every_s: float = 0.02) -> T:
     """The first truthy value of `what`. Raises TimeoutError with its last value."""
     deadline = time.monotonic() + within_s
     while not (value := what()):
