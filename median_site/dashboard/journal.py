@@ -24,6 +24,7 @@ from team.models import Event
 
 PAGE: Final = 50
 LOOK: Final = 200_000
+LOOK_FIRST: Final = 2_000
 WORDS: Final = 5
 
 TIMES: Final[Mapping[str, timedelta]] = {"24h": timedelta(hours=24), "7d": timedelta(days=7), "30d": timedelta(days=30)}
@@ -103,34 +104,40 @@ class Page:
 
 
 def page(workspace_id: str, *, by: Filter, before: Place | None = None, after: Place | None = None) -> Page:
-    """The newest events, or those next to a place. One query; two for a filter that is wide."""
-    rows, edge = by.rows(workspace_id), None
+    """The newest events, or those next to a place. One query; up to four for a filter that is wide: it looks nearby
+    first, where what is common fills the page."""
     near = after or before
+    rows = by.rows(workspace_id)
     if near:
         rows = rows.filter(near.newer("at") if after else near.older("at"))
+    found, edge = [] if by.is_wide else _take(rows, after), None
     if by.is_wide:
-        edge = _edge(workspace_id, by=by, before=before, after=after)
-    if edge:
-        rows = rows.filter(edge.older("at") if after else edge.newer("at"))
-    found = list(rows.order_by(*_order(after))[: PAGE + 1])
+        for look in (LOOK_FIRST, LOOK):
+            edge = _edge(workspace_id, look, by=by, before=before, after=after)
+            found = _take(rows.filter(edge.older("at") if after else edge.newer("at")) if edge else rows, after)
+            if len(found) > PAGE or not edge:
+                break
     shown = found[:PAGE][::-1] if after else found[:PAGE]
     goes_on = _place(found[PAGE - 1]) if len(found) > PAGE else edge
     stopped = edge.at if edge and len(found) <= PAGE else None
     if after:
         return Page(shown, newer=goes_on, older=_place(shown[-1]) if shown else after, looked_to=stopped)
-    return Page(
-        shown, newer=(_place(shown[0]) if shown else before) if before else None, older=goes_on, looked_to=stopped
-    )
+    newer = (_place(shown[0]) if shown else before) if before else None
+    return Page(shown, newer=newer, older=goes_on, looked_to=stopped)
 
 
-def _edge(workspace_id: str, *, by: Filter, before: Place | None, after: Place | None) -> Place | None:
-    """Where looking ends: after LOOK events of the workspace. None when there are not as many."""
+def _take(rows: QuerySet[Event], after: Place | None) -> list[Event]:
+    return list(rows.order_by(*_order(after))[: PAGE + 1])
+
+
+def _edge(workspace_id: str, look: int, *, by: Filter, before: Place | None, after: Place | None) -> Place | None:
+    """Where looking ends: after so many events of the workspace. None when there are not as many."""
     rows = _within(by, Event.objects.filter(workspace_id=workspace_id))
     if after:
         rows = rows.filter(after.newer("at"))
     elif before:
         rows = rows.filter(before.older("at"))
-    edge = rows.order_by(*_order(after)).values_list("at", "id")[LOOK : LOOK + 1].first()
+    edge = rows.order_by(*_order(after)).values_list("at", "id")[look : look + 1].first()
     return Place(edge[0], str(edge[1])) if edge else None
 
 

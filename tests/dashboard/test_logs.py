@@ -130,6 +130,7 @@ def test_a_wide_filter_looks_so_far_at_once_and_says_so(
 ) -> None:
     Event.objects.all().delete()
     monkeypatch.setattr(journal, "LOOK", 10)
+    monkeypatch.setattr(journal, "LOOK_FIRST", 4)
     for minute in range(25):
         log(world, ago=minute)
     rare = log(world, Kind.HTTP_TOOL_SAVED, ago=30, data={"label": "Kettle"})
