@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from django.db.models import Min
-from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan
 
 from approvals import alarm, decisions, reviews
 from approvals.models import ExpiredBecause, State, ToolApproval, ToolApprovalQuerySet
@@ -67,5 +66,5 @@ def _batches(rows: ToolApprovalQuerySet) -> Iterator[list[str]]:
     batch = list(keys[:BATCH])
     while batch:
         yield [id for _, id in batch]
-        after = TupleGreaterThan(Tuple("expires_at", "id"), batch[-1])
-        batch = list(keys.filter(after)[:BATCH])
+        at, id = batch[-1]
+        batch = list(keys.filter(expires_at__gte=at).exclude(expires_at=at, id__lte=id)[:BATCH])

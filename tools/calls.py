@@ -12,6 +12,7 @@ from typing import Final, ParamSpec, TypeVar
 
 from asgiref.sync import SyncToAsync, async_to_sync
 from django.conf import settings
+from django.db import InterfaceError, OperationalError
 
 from median_site.lib import canonical_json, clock, strict_json
 from median_site.lib.db import in_thread
@@ -22,6 +23,8 @@ from tools.models import Endpoint, RunState, Starter, Tool, ToolRun
 from tools.outcomes import Outcome, ToolKind
 
 ANSWER_LIMITS: Final[Mapping[ToolKind, Limit]] = {"manifest": Limit(bytes=100_000), "http": Limit(characters=16_384)}
+# Between tries to record what came back.
+PAUSES_S: Final = (0.1, 0.5, 2.0, 5.0)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -96,9 +99,20 @@ async def exchange(call_id: str, outbound: Outbound, *, kind: ToolKind) -> Excha
         outcome = outcomes.from_answer(answer, kind=kind)
     except Exception:
         # Whatever broke, it broke on our side after the call may have left: say so, and never send it again.
-        await in_thread(runs.finish, call_id, outcomes.request_failed(kind=kind))
+        await _record(call_id, outcomes.request_failed(kind=kind))
         raise
-    return Exchange(outbound, answer, outcome, await in_thread(runs.finish, call_id, outcome))
+    return Exchange(outbound, answer, outcome, await _record(call_id, outcome))
+
+
+async def _record(call_id: str, outcome: Outcome) -> bool:
+    """What came back is not lost because the database is away for a moment; recorded twice, it counts once."""
+    for pause_s in PAUSES_S:
+        try:
+            return await in_thread(runs.finish, call_id, outcome)
+        except (OperationalError, InterfaceError) as error:
+            logger.warning("The result of %s could not be recorded, trying again: %s", call_id, error)
+            await asyncio.sleep(pause_s)
+    return await in_thread(runs.finish, call_id, outcome)
 
 
 async def _send(call_id: str) -> bool:

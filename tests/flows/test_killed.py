@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from datetime import timedelta
 
+from django.db import connection
 from django.test import Client
 
 from agent.rows import Turn, TurnState
@@ -92,7 +93,7 @@ def test_killed_while_the_model_thinks_another_process_answers_once(
             server.wait_for(1)
             kill(first)
         with agent_process.as_process(**model):
-            until(lambda: ana.replies(), within_s=20)
+            until(lambda: ana.replies(), within_s=40)
             until(lambda: Turn.objects.get().state == TurnState.DONE)
         never.set()
     assert ana.replies() == ["It arrives tomorrow."]
@@ -113,8 +114,27 @@ def test_killed_between_a_low_call_and_its_result_the_turn_goes_on_without_calli
         answer.set()
         ToolRun.objects.update(started_at=clock.now() - timedelta(seconds=30))
         with agent_process.as_process(**model):
-            until(lambda: ana.replies(), within_s=20)
+            until(lambda: ana.replies(), within_s=40)
         told = [message for message in server.requests[-1].messages if message["role"] == "tool"]
     assert ana.replies() == ["I could not look it up."]
     assert len(endpoint.calls) == 1
     assert [STUCK in message["content"] for message in told] == [True]
+
+
+def test_connections_that_end_while_a_call_is_out_lose_neither_its_result_nor_the_customers_answer(
+    live_world: World, endpoint: Endpoint, ana: Chat
+) -> None:
+    answer = endpoint.hold("refundOrder")
+    with agent_process.as_process(MEDIAN_DATABASE_POOL="true"):
+        approval = request_of(ana)
+        decisions.approve(approval.id, by=live_world.sam.actor)
+        endpoint.wait_for("refundOrder")
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "select pg_terminate_backend(pid) from pg_stat_activity"
+                " where datname = current_database() and pid <> pg_backend_pid()"
+            )
+        answer.set()
+        until(lambda: len(ana.replies()) == 2, within_s=40)
+    assert ToolApproval.objects.get().state == State.COMPLETED
+    assert len(endpoint.calls_of("refundOrder")) == 1
