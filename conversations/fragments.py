@@ -37,9 +37,21 @@ def item(item: Item) -> Markup:
     return render("conversations/_message.html", item=item)
 
 
-def row(conversation: Conversation, *, unread: bool, current: bool = False) -> Markup:
-    """A row of the queue. Needs customer, assignee and workspace selected; `current` only on a page that shows it."""
-    return render("conversations/_row.html", conversation=conversation, unread=unread, current=current)
+def row(
+    conversation: Conversation, *, unread: bool, current: bool = False, name: Markup | None = None, said: str = ""
+) -> Markup:
+    """A row of the queue. Needs customer, assignee and workspace selected; `current` only on a page that shows it.
+
+    `name` and `said` stand for the customer's name and the newest message, with what a search found in them.
+    """
+    return render(
+        "conversations/_row.html",
+        conversation=conversation,
+        unread=unread,
+        current=current,
+        name=name or conversation.customer.display_name,
+        said=said or conversation.excerpt,
+    )
 
 
 def thread_head(conversation: Conversation) -> Markup:

@@ -1,7 +1,11 @@
 """Customers, conversations, and everything that stands in a thread, in one order."""
 
+from typing import Final
+
+from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.db import models
 
+from conversations.words import Names, Words
 from median_site.lib import clock, ids
 from median_site.lib.actors import Actor, ActorKind
 
@@ -23,6 +27,9 @@ class Customer(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["workspace", "verified", "subject"], name="customer_subject_unique")
+        ]
+        indexes = [
+            GinIndex("workspace", OpClass(Names("name", "email", "subject"), "gin_trgm_ops"), name="customer_names")
         ]
 
     def __str__(self) -> str:
@@ -80,6 +87,8 @@ class Conversation(models.Model):
     status = models.CharField(max_length=8, choices=Status, default=Status.OPEN)
     handler = models.CharField(max_length=8, choices=Handler, default=Handler.AGENT)
     assignee = models.ForeignKey("team.Teammate", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    # Out of the queue until then, by the clock; a message of the customer and whatever needs the team end it early.
+    snoozed_until = models.DateTimeField(null=True, blank=True)
     version = models.BigIntegerField(default=0)
     # The number of the newest item that needs the team: the thread is unread for whoever has read less.
     attention = models.BigIntegerField(default=0)
@@ -106,6 +115,8 @@ class Conversation(models.Model):
                 fields=["workspace", "-last_at", "-id"], name="conversation_waiting", condition=models.Q(waiting__gt=0)
             ),
             models.Index(fields=["workspace", "customer", "-last_at"], name="conversation_by_customer"),
+            models.Index(fields=["workspace", "-last_at", "-id"], name="conversation_newest"),
+            models.Index(fields=["workspace", "channel", "status", "-last_at", "-id"], name="conversation_channel"),
         ]
 
     def __str__(self) -> str:
@@ -114,6 +125,10 @@ class Conversation(models.Model):
     @property
     def is_open(self) -> bool:
         return self.status == Status.OPEN
+
+    @property
+    def is_snoozed(self) -> bool:
+        return self.is_open and self.snoozed_until is not None and self.snoozed_until > clock.now()
 
     @property
     def agent_has_it(self) -> bool:
@@ -128,6 +143,10 @@ class ItemKind(models.TextChoices):
     LINE = "line"
     APPROVAL = "approval"
     RUN = "run"
+
+
+# What somebody said or wrote, and search finds.
+SPOKEN: Final = [ItemKind.CUSTOMER, ItemKind.AGENT, ItemKind.TEAM, ItemKind.NOTE]
 
 
 class Item(models.Model):
@@ -164,7 +183,10 @@ class Item(models.Model):
                 condition=~models.Q(ref="") & ~models.Q(kind=ItemKind.LINE),
             ),
         ]
-        indexes = [models.Index(fields=["workspace", "conversation", "version"], name="item_changed_since")]
+        indexes = [
+            models.Index(fields=["workspace", "conversation", "version"], name="item_changed_since"),
+            GinIndex("workspace", Words("text"), name="item_words", condition=models.Q(kind__in=SPOKEN)),
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.number}"

@@ -19,8 +19,10 @@ def rail(request: HttpRequest) -> Mapping[str, object]:
     teammate = getattr(request, "teammate", None)
     if not isinstance(teammate, Teammate):
         return {}
+    open_ids = SimpleLazyObject(lambda: queue.counted(teammate))
     return {
-        "unread_ids": SimpleLazyObject(lambda: queue.unread_ids(teammate)),
+        "open_ids": open_ids,
+        "unread_ids": SimpleLazyObject(lambda: open_ids["unread"]),
         "pending_ids": SimpleLazyObject(lambda: requests.pending_ids(teammate.workspace_id)),
         # Taken before anything is counted: a page never claims what it has not.
         "counted_at": times.millis(clock.now()),

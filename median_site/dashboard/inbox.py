@@ -5,10 +5,11 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
+from markupsafe import Markup
 
 from conversations import access, fragments, reading, threads
-from conversations.models import Conversation, Status
-from median_site.dashboard import queue, thread
+from conversations.models import Channel, Conversation, Status
+from median_site.dashboard import queue, search, thread
 from median_site.dashboard.queue import Filter
 from median_site.lib import clock, times
 from median_site.lib.actors import Actor
@@ -99,13 +100,22 @@ def _queue(request: TeammateRequest, *, current: Conversation | None = None) -> 
     read_at = times.millis(clock.now())
     by = Filter.of(request.GET)
     page = queue.page(request.teammate, by=by, before="" if current else request.GET.get("before", ""))
+
+    def row(conversation: Conversation, unread: bool) -> Markup:
+        is_current = current is not None and conversation.id == current.id
+        name = search.marked(conversation.customer.display_name, by.search) if by.q else None
+        said = page.passages.get(conversation.id, "")
+        return fragments.row(conversation, unread=unread, current=is_current, name=name, said=said)
+
     return {
         "queue": page,
         "filter": by,
         "facets": by.facets(request.teammate.id),
-        "row": fragments.row,
+        "row": row,
         "who": queue.WHO,
-        "statuses": Status,
+        "statuses": queue.STATUSES,
+        "channels": Channel.choices,
+        "near": search.NEAR,
         "read_at": read_at,
         "current_id": current.id if current else "",
     }

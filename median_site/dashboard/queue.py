@@ -1,19 +1,25 @@
 """The queue: which conversations it lists, in what order, and who has read what. Reads only."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Container, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Final, Self
 
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 from django.http import QueryDict
+from markupsafe import Markup
 
-from conversations.models import Conversation, Handler, ReadMark, Status
+from conversations.models import Channel, Conversation, Handler, ReadMark, Status
+from median_site.dashboard import search
+from median_site.dashboard.keyset import Place
+from median_site.dashboard.search import NEWEST, Search
+from median_site.lib import clock
 from team.models import Teammate
 
 PAGE: Final = 30
 COUNTED_UP_TO: Final = 100
+# Whether somebody has read a thread stands in no index: so many of the newest are looked at.
+LOOK: Final = 1_000
 
 WHO: Final = {
     "all": "All",
@@ -22,85 +28,143 @@ WHO: Final = {
     "agent": "The agent",
     "unassigned": "Nobody",
 }
+SNOOZED: Final = "snoozed"
+STATUSES: Final = {**dict(Status.choices), SNOOZED: "Snoozed", "any": "Any"}
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    who: str = "all"
-    status: str = Status.OPEN
-    unread: bool = False
+    """What a query string asks for. A search looks everywhere, unless a status is named."""
+
+    f: str = "all"
+    status: str = Status.OPEN.value
+    channel: str = ""
+    unread: str = ""
+    q: str = ""
 
     @classmethod
     def of(cls, query: QueryDict) -> Self:
-        """The filter that a query string asks for; what it gets wrong falls back to the usual."""
-        who, status = query.get("f", ""), query.get("status", "")
-        return cls(
-            who if who in WHO else "all",
-            status if status in Status.values else Status.OPEN,
-            query.get("unread") == "1",
-        )
+        """What it gets wrong falls back to the usual."""
+        q = query.get("q", "").strip()[: search.LONGEST]
+        asked: dict[str, tuple[Container[str], str]] = {
+            "f": (WHO, "all"),
+            "status": (STATUSES, "any" if q else Status.OPEN.value),
+            "channel": (Channel.values, ""),
+            "unread": ({"1"}, ""),
+        }
+        given = {name: query.get(name, "") for name in asked}
+        right = {name: given[name] if given[name] in known else usual for name, (known, usual) in asked.items()}
+        return cls(**right, q=q)
 
     @property
     def is_usual(self) -> bool:
         return self == Filter()
 
+    @property
+    def is_narrow(self) -> bool:
+        """More is asked for than the search box and the tabs show."""
+        tab = self.f if self.f in {"all", "approval", "mine"} else "all"
+        return self != Filter(f=tab, status="any" if self.q else Status.OPEN.value, q=self.q)
+
+    @property
+    def search(self) -> Search:
+        return Search.of(self.q)
+
     def query(self, **changes: str) -> str:
         """The query string of this filter with changes, and without the page; nothing for what is usual."""
-        parts = {"f": self.who, "status": self.status, "unread": "1" if self.unread else ""} | changes
-        usual = {"f": "all", "status": Status.OPEN.value, "unread": ""}
+        asked = asdict(self) | changes
+        usual = asdict(Filter(status="any" if asked["q"] else Status.OPEN.value))
         query = QueryDict(mutable=True)
-        query.update({name: value for name, value in parts.items() if value != usual.get(name)})
+        query.update({name: value for name, value in asked.items() if value != usual.get(name, "")})
         return f"?{query.urlencode()}" if query else "?"
 
     def facets(self, teammate_id: str) -> Mapping[str, list[str | bool]]:
         """Which facets a pushed row must have to stay in or come into the list: name to allowed values."""
-        facets: dict[str, list[str | bool]] = {"status": [self.status]}
+        facets: dict[str, list[str | bool]] = {}
+        if self.status != "any":
+            facets["status"] = [self.status]
+        if self.channel:
+            facets["channel"] = [self.channel]
         if self.unread:
             facets["unread"] = [True]
-        if self.who == "approval":
+        if self.f == "approval":
             facets["waiting"] = [True]
-        elif self.who == "mine":
+        elif self.f == "mine":
             facets["assignee"] = [teammate_id]
-        elif self.who in {"agent", "unassigned"}:
-            facets["handler"] = [Handler.AGENT if self.who == "agent" else Handler.NOBODY]
+        elif self.f in {"agent", "unassigned"}:
+            facets["handler"] = [Handler.AGENT if self.f == "agent" else Handler.NOBODY]
         return facets
+
+    def rows(self, rows: QuerySet[Conversation], *, teammate_id: str) -> QuerySet[Conversation]:
+        """Those of the rows that the filter lists, unread and searched or not."""
+        if self.status == SNOOZED:
+            rows = rows.filter(status=Status.OPEN, snoozed_until__gt=clock.now())
+        elif self.status == Status.OPEN:
+            rows = rows.filter(_here())
+        elif self.status != "any":
+            rows = rows.filter(status=self.status)
+        if self.channel:
+            rows = rows.filter(channel=self.channel)
+        if self.f == "approval":
+            return rows.filter(waiting__gt=0)
+        if self.f == "mine":
+            return rows.filter(assignee=teammate_id)
+        if self.f in {"agent", "unassigned"}:
+            return rows.filter(handler=Handler.AGENT if self.f == "agent" else Handler.NOBODY)
+        return rows
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Rows with whether each is unread, and the cursor of the next page, or ""."""
+    """Rows with whether each is unread, and the cursor of the next page, or "".
+
+    In a search also what was found in each, by id, and whether only the newest conversations were looked through.
+    """
 
     rows: list[tuple[Conversation, bool]]
     older: str
+    passages: Mapping[str, Markup] = field(default_factory=dict)
+    gave_up: bool = False
 
 
 def page(teammate: Teammate, *, by: Filter, before: str = "") -> Page:
-    """One page of the queue, newest first. One query, whatever the page."""
-    rows = _unread_for(teammate).filter(status=by.status).select_related("customer", "assignee", "workspace")
-    if by.who == "approval":
-        rows = rows.filter(waiting__gt=0)
-    elif by.who == "mine":
-        rows = rows.filter(assignee=teammate)
-    elif by.who in {"agent", "unassigned"}:
-        rows = rows.filter(handler=Handler.AGENT if by.who == "agent" else Handler.NOBODY)
+    """One page of the queue, newest first. One query, whatever the page; a search takes up to three."""
+    rows = by.rows(_conversations(teammate), teammate_id=teammate.id)
+    place = Place.of(before)
+    if place:
+        rows = rows.filter(place.older("last_at"))
     if by.unread:
-        rows = rows.filter(attention__gt=F("read"))
-    at, conversation_id = _cursor(before)
-    if at:
-        rows = rows.filter(Q(last_at__lte=at) & (Q(last_at__lt=at) | Q(id__lt=conversation_id)))
-    found = list(rows.order_by("-last_at", "-id")[: PAGE + 1])
-    shown = found[:PAGE]
-    older = f"{shown[-1].last_at.isoformat()}_{shown[-1].id}" if len(found) > PAGE else ""
-    return Page([(row, row.attention > row.read) for row in shown], older)  # type: ignore[attr-defined]  # annotated
+        rows = _looked_at(rows).filter(attention__gt=F("read"))
+    rows = rows.select_related("customer", "assignee", "workspace")
+    if by.q:
+        found = search.among(rows, by.search, workspace_id=teammate.workspace_id, limit=PAGE + 1)
+        passages = search.passages(found.rows[:PAGE], by.search, workspace_id=teammate.workspace_id)
+        return Page(_read(found.rows), _older(found.rows), passages, found.gave_up)
+    listed = list(rows.order_by(*NEWEST)[: PAGE + 1])
+    return Page(_read(listed), _older(listed))
 
 
-def unread_ids(teammate: Teammate) -> list[str]:
-    """Open conversations that this teammate has not read, up to 100 of them: enough to count, and to keep counting."""
-    unread = _unread_for(teammate).filter(status=Status.OPEN, attention__gt=F("read"))
-    return list(unread.values_list("id", flat=True)[:COUNTED_UP_TO])
+def counted(teammate: Teammate) -> dict[str, list[str]]:
+    """Open conversations that this teammate has not read, that need approval, and that are theirs, up to 100 of each:
+    enough to count, and to keep counting. One query.
+    """
+    rows = Conversation.objects.filter(_here(), workspace_id=teammate.workspace_id).order_by()
+    of = {
+        "unread": _looked_at(_conversations(teammate).filter(_here())).filter(attention__gt=F("read")).order_by(),
+        "approval": rows.filter(waiting__gt=0),
+        "mine": rows.filter(assignee=teammate),
+    }
+    first, *others = [each.values_list("id", Value(name))[:COUNTED_UP_TO] for name, each in of.items()]
+    found = list(first.union(*others, all=True))
+    return {name: [id for id, tab in found if tab == name] for name in of}
 
 
-def _unread_for(teammate: Teammate) -> QuerySet[Conversation]:
+def _here() -> Q:
+    """Open, and not put off: true by the clock."""
+    return Q(status=Status.OPEN) & (Q(snoozed_until=None) | Q(snoozed_until__lte=clock.now()))
+
+
+def _conversations(teammate: Teammate) -> QuerySet[Conversation]:
     """The workspace's conversations with `read`, the number up to which this teammate has read each."""
     marks = ReadMark.objects.filter(
         workspace_id=teammate.workspace_id, conversation_id=OuterRef("pk"), teammate_id=teammate.id
@@ -109,10 +173,13 @@ def _unread_for(teammate: Teammate) -> QuerySet[Conversation]:
     return rows.annotate(read=Coalesce(Subquery(marks.values("number")[:1]), 0))
 
 
-def _cursor(text: str) -> tuple[datetime | None, str]:
-    moment, _, conversation_id = text.partition("_")
-    try:
-        at = datetime.fromisoformat(moment)
-    except ValueError:
-        return None, ""
-    return (at, conversation_id) if at.tzinfo else (None, "")
+def _looked_at(rows: QuerySet[Conversation]) -> QuerySet[Conversation]:
+    return rows.filter(id__in=rows.order_by(*NEWEST).values("id")[:LOOK])
+
+
+def _read(rows: list[Conversation]) -> list[tuple[Conversation, bool]]:
+    return [(row, row.attention > row.read) for row in rows[:PAGE]]  # type: ignore[attr-defined]  # annotated
+
+
+def _older(rows: list[Conversation]) -> str:
+    return str(Place(rows[PAGE - 1].last_at, rows[PAGE - 1].id)) if len(rows) > PAGE else ""

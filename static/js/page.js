@@ -66,8 +66,13 @@
       count.firstElementChild.textContent = ids.size < 100 ? ids.size : "99+";
     };
   }
-  const unread = counter("unread"), pending = counter("pending");
-  document.addEventListener("median:row", ({ detail: { id, facets } }) => unread(id, facets.unread && facets.status === "open"));
+  const unread = counter("unread"), pending = counter("pending"), approval = counter("approval"), mine = counter("mine");
+  document.addEventListener("median:row", ({ detail: { id, facets } }) => {
+    const isOpen = facets.status === "open";
+    unread(id, isOpen && facets.unread);
+    approval(id, isOpen && facets.waiting);
+    mine(id, isOpen && facets.assignee === body.dataset.as);
+  });
   document.addEventListener("median:frame", ({ detail: frame }) => {
     if (frame.kind === "request") pending(frame.id, frame.pending);
   });

@@ -9,7 +9,7 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
-from conversations import fragments, threads
+from conversations import fragments, reading, threads
 from conversations.models import Conversation, Item, ItemKind
 from median_site.dashboard import pushes, queue
 from median_site.dashboard.queue import Filter
@@ -28,7 +28,7 @@ def test_a_pushed_row_stays_in_the_list_exactly_when_the_page_would_list_it(who:
     request(world)
     threads.take_over(world.conversation.id, by=world.sam.actor)
     ask = live.Ask(world.fernhill.id, world.conversation.id, 0, frozenset({world.sam.id}))
-    by = Filter(who=who, unread=True)
+    by = Filter(f=who, unread="1")
 
     (push,) = pushes.render_row(ask)
     facets = push.payload["facets"]
@@ -91,7 +91,7 @@ def test_a_page_that_missed_too_much_is_told_to_fetch_itself(world: World) -> No
 def test_a_row_is_pushed_unread_to_those_who_have_not_read_it(world: World) -> None:
     write(world)
     request(world)
-    threads.mark_read(world.conversation.id, by=world.sam.actor, number=99)
+    reading.mark_read(world.conversation.id, by=world.sam.actor, number=99)
     people = frozenset({world.sam.id, world.kim.id})
 
     unread, read = pushes.render_row(live.Ask(world.fernhill.id, world.conversation.id, 0, people))

@@ -1,0 +1,149 @@
+"""Searching the queue: what is found by which words, how it is marked, and that no text takes long."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+
+from conversations import threads
+from conversations.models import Conversation, Customer, Status
+from median_site.dashboard import queue, search
+from median_site.dashboard.queue import Filter
+from median_site.dashboard.search import Search
+from team.models import Teammate
+from tests.dashboard.threads_at_hand import many, write
+from tests.world import World
+
+SignIn = Callable[[Teammate], Client]
+
+
+def found(browser: Client, typed: str, **more: str) -> list[str]:
+    page = browser.get("/inbox/", {"q": typed} | more).content.decode()
+    return re.findall(r'<li id="row-(\w+)"', page)
+
+
+@pytest.mark.parametrize(
+    ("typed", "is_found"),
+    [
+        ("refund", True),
+        ("REFUND", True),
+        ("ref", True),
+        ("fund", False),
+        ("refund please", True),
+        ("please refund", True),
+        ("refund tomorrow", False),
+        ("ORD-1042", True),
+        ("ord-1042", True),
+        ("1042", True),
+        ("104", True),
+        ("ORD-1043", False),
+        ("ORD 42", False),
+        ("größe", True),
+        ("shop.example", True),
+        ("Ana", True),
+        ("souza", True),
+        ("ouz", True),
+        ("an", True),
+        ("na", False),
+        ("ana@example.com", True),
+        ("user_123", True),
+        ("ana souza", True),
+        ("???", False),
+        ("' & | ! :* <-> \\", False),
+        ("%", False),
+        ("a\0b", False),
+    ],
+)
+def test_words_find_messages_customers_and_orders(typed: str, is_found: bool, world: World, browser_of: SignIn) -> None:
+    many(world, 2)
+    write(world, "A refund for ORD-1042 please, the Größe is wrong: https://shop.example/o?id=7")
+
+    assert found(browser_of(world.sam), typed) == ([world.conversation.id] if is_found else [])
+
+
+def test_notes_are_found_and_lines_are_not(world: World, browser_of: SignIn) -> None:
+    threads.note(world.conversation.id, by=world.sam.actor, body="Third parcel this week")
+    threads.take_over(world.conversation.id, by=world.sam.actor)
+    browser = browser_of(world.sam)
+
+    assert found(browser, "parcel") == [world.conversation.id]
+    assert found(browser, "took") == []
+
+
+def test_the_words_are_marked_and_nothing_else_becomes_markup(world: World, browser_of: SignIn) -> None:
+    world.ana.name = "Ana <b>Refund</b>"
+    world.ana.save(update_fields=["name"])
+    write(world, "x " * 60 + "<i>refund</i> & more", client_id="1")
+    write(world, "Later", client_id="2")
+
+    page = browser_of(world.sam).get("/inbox/?q=refund").content.decode()
+
+    assert "<bdi>Ana &lt;b&gt;<mark>Refund</mark>&lt;/b&gt;</bdi>" in page
+    assert '<span class="qrow-text">…' in page
+    assert "&lt;i&gt;<mark>refund</mark>&lt;/i&gt; &amp; more</span>" in page
+    assert 'name="q" id="queue-search" value="refund"' in page
+
+
+def test_a_search_looks_everywhere_unless_told(world: World, browser_of: SignIn) -> None:
+    write(world, "A refund")
+    threads.end(world.conversation.id, by=world.sam.actor, to=Status.RESOLVED)
+    browser = browser_of(world.sam)
+
+    assert found(browser, "refund") == [world.conversation.id]
+    assert found(browser, "refund", status="open") == []
+    assert found(browser, "refund", status="resolved") == [world.conversation.id]
+    assert found(browser, "refund", channel="email") == []
+    assert found(browser, "refund", f="mine") == []
+
+
+def test_mallory_finds_nothing_of_ours(world: World, browser_of: SignIn) -> None:
+    write(world, "A refund")
+    theirs = Customer.objects.create(workspace=world.elsewhere, subject="x", name="Bob")
+    own = threads.start(theirs)
+    threads.customer_wrote(own.id, body="refund", client_id="1")
+
+    assert found(browser_of(world.mallory), "refund") == [own.id]
+    assert found(browser_of(world.mallory), "ana") == []
+
+
+def test_pages_of_a_search_follow_each_other(world: World, browser_of: SignIn) -> None:
+    made = many(world, queue.PAGE + 5)
+    Customer.objects.filter(name__startswith="Other").update(email="same@word.example")
+    browser, seen, path = browser_of(world.sam), [], "/inbox/?q=word.example"
+    while path:
+        page = browser.get(path).content.decode()
+        seen += re.findall(r'<li id="row-(\w+)"', page)
+        older = re.search(r'class="queue-older" href="([^"]+)"', page)
+        path = older[1].replace("&amp;", "&") if older else ""
+
+    assert seen == [row.id for row in made]
+
+
+def test_what_is_rare_is_found_beyond_the_newest(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "NEAR", 3)
+    write(world, "A zebra")
+    many(world, 5)
+
+    page = queue.page(world.sam, by=Filter(q="zebra", status="any"))
+
+    assert [row.id for row, _ in page.rows] == [world.conversation.id]
+    assert not page.gave_up
+
+
+def test_a_search_that_takes_too_long_says_so(
+    world: World, browser_of: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Conversation.objects.all().delete()
+    many(world, 2_000)
+    monkeypatch.setattr(search, "PATIENCE", "1ms")
+
+    page = browser_of(world.sam).get("/inbox/?q=nowhere").content.decode()
+
+    assert "There is too much to look through." in page
+
+
+def test_odd_texts_are_words_or_nothing() -> None:
+    assert Search.of("  a\0b  \N{BULLET} ").words == ("a\N{SYMBOL FOR NULL}b",)
+    assert len(Search.of("word " * 50).words) == search.WORDS
+    assert Search.of("x" * 1_000).words == ("x" * search.LONGEST,)
