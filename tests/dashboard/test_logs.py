@@ -174,6 +174,7 @@ def test_an_event_opens_to_all_of_it_with_the_ways_to_go_on(world: World, browse
         f'<a href="/approvals/{approval.id}/"><code>{approval.id}</code></a>',
         f'<a href="/inbox/{world.conversation.id}/"><bdi>Ana Souza</bdi></a>',
         f'<a href="/logs/?conversation={world.conversation.id}">its events</a>',
+        f'<a href="/customers/{world.ana.id}/"><bdi>Ana Souza</bdi></a>',
         f"&#34;id&#34;: {event.id},",
         "&#34;kind&#34;: &#34;approval.approved&#34;",
     ]:
