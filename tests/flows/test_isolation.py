@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from allauth.usersessions.models import UserSession
 from django.apps import apps
 from django.db import transaction
 from django.http import HttpResponse
@@ -16,10 +17,10 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from conversations import threads
-from conversations.models import Customer
+from conversations.models import Customer, Lesson
 from median_site.lib import clock, hub, ids
 from median_site.lib.db import in_thread
-from team import api_keys
+from team import api_keys, invitations
 from team.models import Teammate
 from tests.approvals.requests import request
 from tests.page_socket import PageSocket, signed_in
@@ -27,10 +28,12 @@ from tests.world import World
 from tools import runs
 from tools.models import HttpTool, Starter, ToolVersion
 
-# No id of a workspace in them: sign-in, the widget (which asks for a session token), public keys, forms of an export.
-OPEN = re.compile(r"accounts/|widget/|w/<slug:slug>/|v1/docs|logs/export")
+# No id of a workspace in them: sign-in, the widget (which asks for a session token), public keys, forms of an export,
+# an invitation's link (whoever has it may join).
+OPEN = re.compile(r"accounts/|widget/|w/<slug:slug>/|v1/docs|logs/export|join/")
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 FIELDS = {"text": "Hi", "reason": "No", "url": "https://elsewhere.example/tools", "on": "1", "number": "1"}
+FIELDS |= {"role": "member"}
 BODIES = {
     "messages": {"text": "Hi", "client_id": "message-1"},
     "notes": {"text": "Hi"},
@@ -96,6 +99,13 @@ def theirs(world: World) -> dict[str, str]:
     version = ToolVersion.objects.create(
         workspace=world.fernhill, number=70_707, definitions="[]", published_at=clock.now()
     )
+    lesson = Lesson.objects.create(
+        workspace=world.fernhill, customer=world.ana, conversation=world.conversation, text="Ana has a dog"
+    )
+    invitation, _ = invitations.make(by=world.sam.actor, email="new@fernhill.example", role="member")
+    key, _ = api_keys.make(by=world.sam.actor, name="Deploy script", scopes=["read"])
+    session_key = signed_in(world.kim)[1].split("=", 1)[1]
+    session = UserSession.objects.create(pk=80_808, user=world.kim.user, ip="127.0.0.1", session_key=session_key)
     return {
         "conversation_id": world.conversation.id,
         "approval_id": approval.id,
@@ -105,6 +115,12 @@ def theirs(world: World) -> dict[str, str]:
         "name": tool.name,
         "draft_id": draft.id,
         "number": str(version.number),
+        "customer_id": world.ana.id,
+        "lesson_id": lesson.id,
+        "teammate_id": world.kim.id,
+        "invitation_id": invitation.id,
+        "key_id": key.id,
+        "session_id": str(session.pk),
     }
 
 
@@ -156,6 +172,7 @@ def absent(values: dict[str, str]) -> dict[str, str]:
         "tool_name": "noSuchTool",
         "name": "noSuchTool",
         "number": "90909",
+        "session_id": "90909",
     }
 
 
