@@ -1,8 +1,10 @@
 """Every path of the installation."""
 
 from django.urls import include, path
+from django.views.generic import RedirectView
 
 from median_site.dashboard import account
+from team import join_views
 
 urlpatterns = [
     path("", include("median_site.shell_urls")),
@@ -10,7 +12,14 @@ urlpatterns = [
     path("inbox/", include("median_site.dashboard.urls")),
     path("approvals/", include("approvals.urls")),
     path("agent/tools/", include("tools.urls")),
+    path("agent/", include("agent.urls")),
+    path("customers/", include("median_site.dashboard.customer_urls")),
+    path("settings/", include("team.urls")),
+    path("join/<str:token>/", join_views.join, name="join"),
     path("me/theme", account.theme, name="theme"),
+    # Pages of the package that have one of ours in their place.
+    path("accounts/2fa/", RedirectView.as_view(pattern_name="team:account")),
+    path("accounts/sessions/", RedirectView.as_view(pattern_name="team:account")),
     path("accounts/", include("allauth.urls")),
     path("widget/", include("conversations.channels.widget_urls")),
 ]

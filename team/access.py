@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import resolve_url
 from django.urls import reverse
 
+from median_site.lib import times
 from median_site.lib.errors import DomainError
 from team.models import Teammate
 
@@ -54,7 +55,8 @@ def teammate_required(
             return _sign_in(request)
         guarded_request = cast(TeammateRequest, request)
         guarded_request.teammate = teammate
-        return view(guarded_request, *args, **kwargs)
+        with times.in_zone(teammate.workspace.zone):
+            return view(guarded_request, *args, **kwargs)
 
     return guarded
 

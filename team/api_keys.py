@@ -5,15 +5,20 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Final
 
+from django.db import transaction
 from django.db.models import Q
 from django.http import HttpRequest
 
-from median_site.lib import clock, ids
-from median_site.lib.errors import DomainError
+from median_site.lib import clock, ids, text
+from median_site.lib.actors import Actor
+from median_site.lib.errors import DomainError, NotFound, Unusable
+from team import events
+from team.events import Kind
 from team.models import ApiKey, Workspace
 
 SCOPES: Final = ("read", "decide", "run", "manage", "sessions")
 PREFIX_LENGTH: Final = 12
+NAME_LENGTH: Final = 100
 # `last_used_at` is for people: written at most this often, so that reading through the API does not write all the time.
 USED_EVERY: Final = timedelta(minutes=1)
 
@@ -42,6 +47,35 @@ def create(workspace: Workspace, *, name: str, scopes: Iterable[str], plain: str
         workspace=workspace, name=name, prefix=plain[:PREFIX_LENGTH], digest=_digest(plain), scopes=sorted(wanted)
     )
     return row, plain
+
+
+def make(*, by: Actor, name: str, scopes: Iterable[str]) -> tuple[ApiKey, str]:
+    """A teammate's new key and the key itself, which cannot be seen again. Raises Unusable."""
+    called, wanted = " ".join(text.clean(name)[0].split()), set(scopes)
+    if not 1 <= len(called) <= NAME_LENGTH:
+        raise Unusable("Write what the key is for, in up to 100 characters.", field="name")
+    if not wanted or wanted - set(SCOPES):
+        raise Unusable("Choose what the key may do.", field="scopes")
+    with transaction.atomic():
+        row, plain = create(Workspace.objects.get(id=by.workspace_id), name=called, scopes=wanted)
+        told = {"name": row.name, "scopes": " ".join(row.scopes)}
+        events.record(Kind.API_KEY_MADE, by=by, subject_id=row.id, data=dict(told))
+    return row, plain
+
+
+def listed(workspace_id: str) -> list[ApiKey]:
+    """The keys that open something, the newest first."""
+    return list(ApiKey.objects.filter(workspace_id=workspace_id, revoked_at=None).order_by("-created_at"))
+
+
+def revoke(key_id: str, *, by: Actor) -> None:
+    """Make a key open nothing, from its next request on. Raises NotFound."""
+    with transaction.atomic():
+        row = ApiKey.objects.filter(workspace_id=by.workspace_id, id=key_id).first()
+        if row is None:
+            raise NotFound
+        if ApiKey.objects.filter(id=key_id, revoked_at=None).update(revoked_at=clock.now()):
+            events.record(Kind.API_KEY_REVOKED, by=by, subject_id=key_id, data={"name": row.name})
 
 
 def authenticate(request: HttpRequest, scope: str) -> ApiKey:

@@ -22,6 +22,9 @@ class Kind(StrEnum):
     HANDED_OVER = "conversation.handed_over"
     HANDED_BACK = "conversation.handed_back"
     ASSIGNED = "conversation.assigned"
+    UNASSIGNED = "conversation.unassigned"
+    SNOOZED = "conversation.snoozed"
+    WOKEN = "conversation.woken"
     RESOLVED = "conversation.resolved"
     CLOSED = "conversation.closed"
     ARCHIVED = "conversation.archived"
@@ -51,6 +54,20 @@ class Kind(StrEnum):
     SUBJECT_DROPPED = "tool.subject_dropped"
     SIGNING_KEY_ROTATED = "signing_key.rotated"
     SESSION_REFUSED = "session.refused"
+    WORKSPACE_CHANGED = "workspace.changed"
+    AGENT_CHANGED = "agent.changed"
+    INVITATION_MADE = "invitation.made"
+    INVITATION_WITHDRAWN = "invitation.withdrawn"
+    TEAMMATE_JOINED = "teammate.joined"
+    ROLE_CHANGED = "teammate.role_changed"
+    TEAMMATE_REMOVED = "teammate.removed"
+    API_KEY_MADE = "api_key.made"
+    API_KEY_REVOKED = "api_key.revoked"
+    PASSWORD_CHANGED = "account.password_changed"  # noqa: S105  # a kind of event
+    SECOND_STEP_ADDED = "account.second_step_added"
+    SECOND_STEP_REMOVED = "account.second_step_removed"
+    RECOVERY_CODES_MADE = "account.recovery_codes_made"
+    SESSION_ENDED = "account.session_ended"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,6 +55,8 @@ class Workspace(models.Model):
     instructions = models.TextField(blank=True)
     # Origins that may frame the widget, one a line; empty: the widget opens only as a page of its own.
     widget_origins = models.TextField(blank=True)
+    # The time zone that teammates' pages write moments in.
+    zone = models.CharField(max_length=64, default="UTC")
     created_at = models.DateTimeField(default=clock.now, editable=False)
 
     def __str__(self) -> str:
@@ -102,6 +104,25 @@ class Teammate(models.Model):
     def may_manage(self) -> bool:
         """Endpoints, tools, agent settings, keys, teammates."""
         return self.role in {Role.OWNER, Role.ADMIN}
+
+
+class Invitation(models.Model):
+    """A link that lets one person in, once. Only a hash of its token is kept."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="invitations")
+    id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
+    email = models.EmailField()
+    role = models.CharField(max_length=6, choices=Role, default=Role.MEMBER)
+    digest = models.CharField(max_length=64, unique=True)
+    expires_at = models.DateTimeField()
+    accepted_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+
+    class Meta:
+        indexes = [models.Index(fields=["workspace", "-created_at"], name="invitation_newest")]
+
+    def __str__(self) -> str:
+        return self.email
 
 
 class SigningKey(models.Model):

@@ -3,7 +3,10 @@
 from typing import ClassVar
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.mfa.adapter import DefaultMFAAdapter
 from django.http import HttpRequest
+
+from median_site.lib import secrets
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # the package ships no types
@@ -20,3 +23,20 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # the packag
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False
+
+
+class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # the package ships no types
+    """Keeps the secrets of second steps sealed, and says what is wrong in our words."""
+
+    error_messages: ClassVar[dict[str, str]] = DefaultMFAAdapter.error_messages | {
+        "incorrect_code": "That code is not right, or it is too old. Write the newest one.",
+    }
+
+    def encrypt(self, text: str) -> str:
+        return secrets.seal(text)
+
+    def decrypt(self, encrypted_text: str) -> str:
+        return secrets.unseal(encrypted_text)
+
+    def get_totp_issuer(self) -> str:
+        return "Median"

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from functools import wraps
 from typing import Final
 
 from django.db.models import QuerySet
@@ -9,17 +10,30 @@ from django.db.models import QuerySet
 from conversations import fragments
 from conversations.models import Conversation, ReadMark
 from median_site.dashboard import log_rows, request_rows, thread
-from median_site.lib import live
+from median_site.lib import live, times
+from team.models import Workspace
 
 # Rows that moved just before the page's own reading of the queue come once more rather than never.
 OVERLAP: Final = timedelta(seconds=10)
 
 
 def register() -> None:
-    live.register("thread", render_thread, on={"thread"})
-    live.register("row", render_row, on={"thread", "row"})
-    live.register("request", request_rows.push, on={"thread"})
-    live.register("log", log_rows.push, on={"thread", "row", "event"})
+    live.register("thread", in_zone(render_thread), on={"thread"})
+    live.register("row", in_zone(render_row), on={"thread", "row"})
+    live.register("request", in_zone(request_rows.push), on={"thread"})
+    live.register("log", in_zone(log_rows.push), on={"thread", "row", "event"})
+
+
+def in_zone(render: live.Renderer) -> live.Renderer:
+    """Moments in a push are written in the workspace's zone, as its pages write them. One query more."""
+
+    @wraps(render)
+    def zoned(ask: live.Ask) -> list[live.Push]:
+        zone = Workspace.objects.filter(id=ask.workspace_id).values_list("zone", flat=True).first()
+        with times.in_zone(zone or "UTC"):
+            return render(ask)
+
+    return zoned
 
 
 def render_thread(ask: live.Ask) -> list[live.Push]:
@@ -75,7 +89,7 @@ def _row(row: Conversation, *, unread: bool) -> Mapping[str, object]:
         "version": row.version,
         "html": fragments.row(row, unread=unread),
         "facets": {
-            "status": row.status,
+            "status": "snoozed" if row.is_snoozed else row.status,
             "handler": row.handler,
             "assignee": row.assignee_id or "",
             "waiting": row.waiting > 0,

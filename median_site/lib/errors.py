@@ -46,6 +46,13 @@ class NotFound(DomainError):
     status = 404
 
 
+class Unusable(DomainError):
+    """Something typed that cannot be kept; `field` says what."""
+
+    code = "invalid"
+    status = 400
+
+
 class DomainErrorMiddleware(MiddlewareMixin):
     """Answers a DomainError in the form the asker reads.
 

@@ -1,14 +1,21 @@
 """How moments are written. Written as fixed times, never as "4 min ago": a page, an htmx answer and a push made on the
-same day carry the same bytes. The one place that knows the reader's zone (today the installation's TIME_ZONE)."""
+same day carry the same bytes. The one place that knows the reader's zone: the workspace's, inside `in_zone`."""
 
+from contextlib import AbstractContextManager
 from datetime import date, datetime, time, timedelta
 from typing import Final
+from zoneinfo import ZoneInfo
 
-from django.utils.timezone import localtime, make_aware
+from django.utils.timezone import localtime, make_aware, override
 
 from median_site.lib import clock as clock_
 
 _WEEK: Final = timedelta(days=6)
+
+
+def in_zone(name: str) -> AbstractContextManager[None]:
+    """Within the block moments are written in this zone, like "Europe/Berlin"; outside one, in the installation's."""
+    return override(ZoneInfo(name))
 
 
 def clock(moment: datetime) -> str:

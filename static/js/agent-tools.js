@@ -1,4 +1,4 @@
-// Agent > Tools: the drawer, faults beside their fields, finding a tool.
+// Agent > Tools: the drawer, finding a tool.
 (() => {
   "use strict";
   const body = document.body;
@@ -17,22 +17,8 @@
     if (touched && page) htmx.ajax("GET", page.dataset.url, { target: page, select: "#agent-tools", swap: "outerHTML" });
     touched = false;
   });
-  document.addEventListener("click", ({ target }) => target.closest(".menu a, .menu button")?.closest(".menu").hidePopover());
 
-  // A refusal stands beside the field that it is about.
-  document.addEventListener("median:fault", ({ detail }) => {
-    for (const form of document.querySelectorAll(`form[action="${detail.path}"]`)) {
-      const place = form.querySelector(`[data-fault="${CSS.escape(detail.field ?? "")}"]`);
-      if (!place) continue;
-      place.querySelector("span").textContent = detail.message;
-      place.hidden = false;
-      place.closest(".field").querySelector(".input")?.setAttribute("aria-invalid", "true");
-    }
-  });
   document.addEventListener("input", ({ target }) => {
-    const field = target.closest(".field");
-    target.removeAttribute("aria-invalid");
-    for (const place of field?.querySelectorAll("[data-fault]") ?? []) place.hidden = true;
     if (!target.dataset.finds) return;
     const wanted = target.value.trim().toLowerCase();
     for (const row of document.getElementById(target.dataset.finds).children) row.hidden = !row.dataset.find.includes(wanted);

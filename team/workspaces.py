@@ -1,0 +1,58 @@
+"""What a workspace is called, which zone its times are written in, and who its agent is."""
+
+from typing import Final
+from zoneinfo import available_timezones
+
+from django.db import transaction
+
+from median_site.lib import text
+from median_site.lib.actors import Actor
+from median_site.lib.errors import Unusable
+from team import events
+from team.events import Kind
+from team.models import Workspace
+
+NAME_LENGTH: Final = 100
+AGENT_NAME_LENGTH: Final = 60
+INSTRUCTIONS_LENGTH: Final = 20_000
+
+
+def zones() -> list[str]:
+    """The zones that may be chosen, by name: UTC first, then those of places."""
+    return ["UTC", *sorted(name for name in available_timezones() if "/" in name and not name.startswith("Etc/"))]
+
+
+def change(*, by: Actor, name: str, zone: str) -> Workspace:
+    """Rename the workspace, or write its times in another zone. Raises Unusable."""
+    if zone not in available_timezones():
+        raise Unusable("Choose one of the zones in the list.", field="zone")
+    return _store(Kind.WORKSPACE_CHANGED, by=by, name=_line(name, NAME_LENGTH, field="name"), zone=zone)
+
+
+def change_agent(*, by: Actor, name: str, instructions: str) -> Workspace:
+    """Rename the agent or instruct it otherwise, from its next turn on. Raises Unusable."""
+    told = text.clean(instructions)[0].strip()
+    if len(told) > INSTRUCTIONS_LENGTH:
+        raise Unusable("Keep the instructions below 20,000 characters.", field="instructions")
+    called = _line(name, AGENT_NAME_LENGTH, field="agent_name")
+    return _store(Kind.AGENT_CHANGED, by=by, agent_name=called, instructions=told)
+
+
+def _store(kind: Kind, *, by: Actor, **wanted: str) -> Workspace:
+    """Keep what differs. What somebody wrote goes into the log by the names of its fields alone."""
+    with transaction.atomic():
+        workspace = Workspace.objects.select_for_update(no_key=True).get(id=by.workspace_id)
+        changed = [field for field, value in wanted.items() if getattr(workspace, field) != value]
+        for field in changed:
+            setattr(workspace, field, wanted[field])
+        if changed:
+            workspace.save(update_fields=changed)
+            events.record(kind, by=by, data={"fields": list(changed)})
+    return workspace
+
+
+def _line(typed: str, limit: int, *, field: str) -> str:
+    line = " ".join(text.clean(typed)[0].split())
+    if not 1 <= len(line) <= limit:
+        raise Unusable(f"Write a name of up to {limit} characters.", field=field)
+    return line
