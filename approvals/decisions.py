@@ -213,7 +213,8 @@ def _expire(asked: ToolApprovalQuerySet, *, because: ExpiredBecause) -> int:
     if expired:
         moving = ToolApproval.objects.decidable().filter(id__in=[row.id for row in expired])
         moving.update(state=State.EXPIRED, expired_because=because, told_in_turn="")
-        reviews.close(*(row.id for row in expired), outcome=ReviewOutcome.DROPPED)
+        in_review = [row.id for row in expired if row.state == State.REVIEWING]
+        reviews.close(*in_review, outcome=ReviewOutcome.DROPPED)
         events.record_all(_entry(Kind.EXPIRED, row, by=system(row.workspace_id), because=because) for row in expired)
         bulk.mark(_marks({row.conversation_id for row in expired}), cards=[row.id for row in expired])
     return len(expired)

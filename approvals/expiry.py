@@ -6,7 +6,7 @@ from typing import Final
 from django.db.models import Min
 
 from approvals import alarm, decisions, reviews
-from approvals.models import ExpiredBecause, State, ToolApproval, ToolApprovalQuerySet
+from approvals.models import ExpiredBecause, ToolApproval, ToolApprovalQuerySet
 from median_site.lib import clock
 from tools.models import Endpoint
 
@@ -47,11 +47,8 @@ def time_out_reviews() -> int:
 
 def ensure_alarm() -> None:
     """Set the alarm for the earliest deadline, of a request or a review, if there is one."""
-    rows = ToolApproval.objects.decidable()
-    expires_at = rows.aggregate(at=Min("expires_at"))["at"]
-    requested_at = rows.filter(state=State.REVIEWING).aggregate(at=Min("requested_at"))["at"]
-    deadlines = [expires_at] if expires_at else []
-    deadlines += [requested_at + reviews.LIMIT] if requested_at else []
+    expires_at = ToolApproval.objects.decidable().aggregate(at=Min("expires_at"))["at"]
+    deadlines = [at for at in (expires_at, reviews.earliest_limit()) if at]
     if deadlines:
         alarm.set_for(min(deadlines))
 

@@ -3,13 +3,13 @@
 A review has five minutes from its request on. Within them it may be done again when its process died.
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Min, Q, QuerySet
 
-from approvals.models import Review, ReviewOutcome, ReviewState, State, ToolApproval
+from approvals.models import Review, ReviewOutcome, ReviewState, ToolApproval
 from median_site.lib import clock, live
 
 LIMIT: Final = timedelta(minutes=5)
@@ -58,11 +58,20 @@ def again(approval_id: str) -> None:
 
 def close(*approval_ids: str, outcome: ReviewOutcome) -> None:
     """These requests have left the reviewer, in the caller's transaction. The first outcome stands."""
-    open_ = Review.objects.filter(approval_id__in=approval_ids).exclude(state=ReviewState.DONE)
-    open_.update(state=ReviewState.DONE, ended_at=clock.now(), outcome=outcome)
+    _open().filter(approval_id__in=approval_ids).update(state=ReviewState.DONE, ended_at=clock.now(), outcome=outcome)
 
 
 def overdue() -> list[str]:
     """Requests that the reviewer has had for longer than it may, oldest first."""
-    rows = ToolApproval.objects.filter(state=State.REVIEWING, requested_at__lte=clock.now() - LIMIT)
-    return list(rows.order_by("requested_at").values_list("id", flat=True)[:500])
+    rows = _open().filter(queued_at__lte=clock.now() - LIMIT)
+    return list(rows.order_by("queued_at").values_list("approval_id", flat=True)[:500])
+
+
+def earliest_limit() -> datetime | None:
+    """When the first of the open reviews has had its five minutes."""
+    queued_at = _open().aggregate(at=Min("queued_at"))["at"]
+    return queued_at + LIMIT if queued_at else None
+
+
+def _open() -> QuerySet[Review]:
+    return Review.objects.exclude(state=ReviewState.DONE)

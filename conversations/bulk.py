@@ -21,7 +21,7 @@ class Mark(NamedTuple):
     label: str
 
 
-def lock(conversation_ids: Collection[str]) -> None:
+def lock(conversation_ids: Iterable[str]) -> None:
     """Lock these conversations until the transaction ends, in one order everywhere, so that nobody waits in a ring."""
     rows = Conversation.objects.select_for_update().filter(id__in=conversation_ids).order_by("id")
     list(rows.values_list("id"))
