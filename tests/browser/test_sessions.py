@@ -115,6 +115,7 @@ def test_a_page_still_works_after_the_same_person_signed_in_again(
     page.goto("/accounts/login/")
     sign_in(page, "sam@fernhill.example")
     expect(page).to_have_url(re.compile("/inbox/$"))
+    deafen(page)
     open_card(page, world)
     second = page.context.new_page()
     second.goto("/inbox/")
