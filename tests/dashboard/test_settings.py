@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -226,7 +227,9 @@ def test_a_new_password_ends_the_other_sessions(world: World) -> None:
     assert sorted(kinds(world)) == [Kind.PASSWORD_CHANGED, Kind.SESSION_ENDED]
 
 
-def test_an_authenticator_app_is_asked_for_after_the_password(world: World) -> None:
+def test_an_authenticator_app_is_asked_for_after_the_password(
+    world: World, django_capture_on_commit_callbacks: Callable[..., AbstractContextManager[object]]
+) -> None:
     sam = signed_in(world.sam)
     asked = sam.get("/accounts/2fa/totp/activate/")["Location"]
     assert asked == "/accounts/reauthenticate/?next=%2Faccounts%2F2fa%2Ftotp%2Factivate%2F"
@@ -237,7 +240,8 @@ def test_an_authenticator_app_is_asked_for_after_the_password(world: World) -> N
     secret = re.search(r'<code class="secret">(\w+)</code>', page)[1]
     assert "not right" in sam.post("/accounts/2fa/totp/activate/", {"code": "000000"}).content.decode()
 
-    answer = sam.post("/accounts/2fa/totp/activate/", {"code": code_of(secret)})
+    with django_capture_on_commit_callbacks(execute=True):
+        answer = sam.post("/accounts/2fa/totp/activate/", {"code": code_of(secret)})
 
     assert answer["Location"] == "/accounts/2fa/recovery-codes/"
     codes = re.findall(r"<li><code>(\d{8})</code></li>", sam.get(answer["Location"]).content.decode())
