@@ -69,7 +69,6 @@ _SENTENCES: Final[Mapping[str, Callable[[Facts], str]]] = {
     Kind.AGENT_REPLIED: lambda f: f"{f.who} replied",
     Kind.TEAMMATE_REPLIED: lambda f: f"{f.who} replied",
     Kind.NOTE_LEFT: lambda f: f"{f.who} left a note",
-    Kind.ASSIGNED: lambda f: f"{f.who} assigned the conversation",
     Kind.RUN_COMPLETED: _ran,
     Kind.RUN_FAILED: _failed,
     Kind.TOOL_SWITCHED: _switched,

@@ -212,6 +212,7 @@ def test_what_an_event_says(kind: str, data: dict[str, object], said: str, world
 @pytest.mark.parametrize("kind", list(Kind))
 def test_every_kind_has_words_and_a_type(kind: Kind, world: World) -> None:
     data = {"because": "unanswered", "reason": "x", "label": "L", "code": "timeout", "url": "https://a.example"}
+    data |= {"to": "Kim", "from": "Sam", "until": NOON.isoformat()}
     event = log(world, kind, data=data)
 
     assert sentence(event, agent="Median AI")
