@@ -23,7 +23,7 @@ class Mark(NamedTuple):
 
 def lock(conversation_ids: Iterable[str]) -> None:
     """Lock these conversations until the transaction ends, in one order everywhere, so that nobody waits in a ring."""
-    rows = Conversation.objects.select_for_update().filter(id__in=conversation_ids).order_by("id")
+    rows = Conversation.objects.select_for_update(no_key=True).filter(id__in=conversation_ids).order_by("id")
     list(rows.values_list("id"))
 
 
@@ -32,7 +32,8 @@ def add(items: Sequence[Item], *, unread: Collection[str]) -> None:
     coming = Counter(item.conversation_id for item in items)
     versions = _update(
         "version = c.version + new.count,"
-        " attention = case when new.unread then c.version + new.count else c.attention end",
+        " attention = case when new.unread then c.version + new.count else c.attention end,"
+        " snoozed_until = case when not new.unread then c.snoozed_until end",
         {"count": "int", "unread": "bool"},
         {id: (count, id in unread) for id, count in coming.items()},
     )

@@ -4,8 +4,10 @@ A line is the same text for everybody; the name in it is who did it, as they wer
 """
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Final, NamedTuple
 
+from median_site.lib import times
 from median_site.lib.strict_json import Json
 from team.events import Kind
 
@@ -47,6 +49,10 @@ def _to(facts: Facts) -> Line:
     return Line(f"{facts.who} took the thread over from {facts.agent}", "user")
 
 
+def _moment(iso: Json) -> str:
+    return times.moment(datetime.fromisoformat(str(iso)))
+
+
 LINES: Final[Mapping[str, Callable[[Facts], Line]]] = {
     Kind.APPROVAL_REQUESTED: lambda f: Line(f"{f.agent} asked the team to sign off on {f.label}", "signoff", True),
     Kind.APPROVAL_REVIEWING: lambda f: Line(
@@ -66,6 +72,10 @@ LINES: Final[Mapping[str, Callable[[Facts], Line]]] = {
     Kind.TAKEN_OVER: _to,
     Kind.HANDED_OVER: lambda f: Line(f"{f.who} handed the thread over to the team", "user", True),
     Kind.HANDED_BACK: lambda f: Line(f"{f.who} handed the thread back to {f.agent}", "user"),
+    Kind.ASSIGNED: lambda f: Line(f"{f.who} assigned the thread to {f.data['to']}", "user"),
+    Kind.UNASSIGNED: lambda f: Line(f"{f.who} took {f.data['from']} off the thread", "user"),
+    Kind.SNOOZED: lambda f: Line(f"{f.who} snoozed the thread until {_moment(f.data['until'])}", "clock"),
+    Kind.WOKEN: lambda f: Line(f"{f.who} ended the snooze", "clock"),
     Kind.RESOLVED: lambda f: Line(f"{f.who} resolved the conversation", "resolve"),
     Kind.CLOSED: lambda f: Line(f"{f.who} closed the conversation", "close"),
     Kind.ARCHIVED: lambda f: Line(f"{f.who} archived the conversation", "archive"),

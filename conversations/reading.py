@@ -3,7 +3,7 @@
 from django.db import connection, transaction
 
 from conversations import access
-from conversations.models import Conversation
+from conversations.models import Conversation, ReadMark
 from median_site.lib import live
 from median_site.lib.actors import Actor
 
@@ -12,6 +12,18 @@ def mark_read(conversation_id: str, *, by: Actor, number: int) -> None:
     """Remember how far a teammate has read. Raises NotFound."""
     with transaction.atomic():
         record(access.conversation(by, conversation_id), by=by, number=number)
+
+
+def mark_unread(conversation_id: str, *, by: Actor) -> None:
+    """Make the thread unread again for one teammate, from what needed the team last. Raises NotFound."""
+    with transaction.atomic():
+        conversation = access.conversation(by, conversation_id)
+        # A thread that never needed the team is unread from before its first item.
+        ReadMark.objects.update_or_create(
+            workspace_id=by.workspace_id, conversation=conversation, teammate_id=by.id,
+            defaults={"number": conversation.attention - 1},
+        )  # fmt: skip
+        live.changed("row", workspace_id=by.workspace_id, id=conversation.id, version=conversation.version)
 
 
 def record(conversation: Conversation, *, by: Actor, number: int) -> None:

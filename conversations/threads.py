@@ -15,6 +15,8 @@ from team.events import Kind
 
 TEXT_LIMIT: Final = 8_000
 EXCERPT_LENGTH: Final = 200
+# A customer who writes after these begins a new conversation.
+OVER: Final = (Status.CLOSED, Status.ARCHIVED)
 
 
 class EmptyText(DomainError):
@@ -40,8 +42,12 @@ class NotOpen(DomainError):
 
 
 def lock(conversation_id: str, *, by: Actor | None = None) -> Conversation:
-    """The conversation, locked until the transaction ends. It comes first in the order of locks everywhere."""
-    rows = Conversation.objects.select_for_update(of=("self",)).select_related("workspace", "customer", "assignee")
+    """The conversation, locked until the transaction ends. It comes first in the order of locks everywhere.
+
+    It keeps nobody from writing rows that only point at the conversation, such as a mark of how far was read.
+    """
+    rows = Conversation.objects.select_for_update(of=("self",), no_key=True)
+    rows = rows.select_related("workspace", "customer", "assignee")
     if by is not None:
         access.conversation(by, conversation_id)
     return rows.get(id=conversation_id)
@@ -110,25 +116,34 @@ def from_customer(customer: Customer, *, channel: Channel, body: str, client_id:
     """
     _check(body)
     with transaction.atomic():
-        Customer.objects.select_for_update().get(pk=customer.pk)
+        Customer.objects.select_for_update(no_key=True).get(pk=customer.pk)
         newest = customer.conversations.filter(channel=channel).order_by("-created_at").first()
+        newest = newest and lock(newest.id)  # so that nobody closes it meanwhile
         repeated = newest and newest.items.filter(kind=ItemKind.CUSTOMER, ref=client_id).first()
         if repeated:
             return repeated
-        if newest is None or newest.status in {Status.CLOSED, Status.ARCHIVED}:
+        if newest is None or newest.status in OVER:
             newest = start(customer, channel=channel)
         return customer_wrote(newest.id, body=body, client_id=client_id)
 
 
 def customer_wrote(conversation_id: str, *, body: str, client_id: str) -> Item:
-    """Add the customer's message; a resolved conversation opens again, and the agent gets a turn if it has it."""
+    """Add the customer's message; a resolved conversation opens again, and the agent gets a turn if it has it.
+
+    `client_id` as in `from_customer`. Raises EmptyText, TextTooLong, and NotOpen for one that is closed or archived.
+    """
     _check(body)
     with transaction.atomic():
         conversation = lock(conversation_id)
         repeated = conversation.items.filter(kind=ItemKind.CUSTOMER, ref=client_id).first()
         if repeated:
             return repeated
+        if conversation.status in OVER:
+            raise NotOpen
         customer = conversation.customer.actor
+        if conversation.snoozed_until:
+            conversation.snoozed_until = None
+            conversation.save(update_fields=["snoozed_until"])
         if conversation.status == Status.RESOLVED:
             _set_status(conversation, Status.OPEN, kind=Kind.REOPENED, by=customer)
         item = add(
@@ -251,8 +266,8 @@ def _take(conversation: Conversation, *, by: Actor) -> None:
 
 
 def _set_status(conversation: Conversation, status: Status, *, kind: Kind, by: Actor) -> None:
-    conversation.status = status
-    conversation.save(update_fields=["status"])
+    conversation.status, conversation.snoozed_until = status, None
+    conversation.save(update_fields=["status", "snoozed_until"])
     events.record(kind, by=by, conversation_id=conversation.id)
 
 
@@ -263,7 +278,7 @@ def _advance(
     sets = ["version = version + 1"]
     values: list[str | datetime | None] = []
     if unread:
-        sets.append("attention = version + 1")
+        sets += ["attention = version + 1", "snoozed_until = null"]
     if excerpt is not None:
         sets += ["excerpt = %s", "last_at = %s"]
         values += [excerpt, at]

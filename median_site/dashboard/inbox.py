@@ -7,7 +7,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 from markupsafe import Markup
 
-from conversations import access, fragments, reading, threads
+from conversations import access, fragments, handling, reading, threads
 from conversations.models import Channel, Conversation, Status
 from median_site.dashboard import queue, search, thread
 from median_site.dashboard.queue import Filter
@@ -93,6 +93,7 @@ resolve = press(lambda thread_id, by: threads.end(thread_id, by=by, to=Status.RE
 close = press(lambda thread_id, by: threads.end(thread_id, by=by, to=Status.CLOSED))
 archive = press(lambda thread_id, by: threads.end(thread_id, by=by, to=Status.ARCHIVED))
 reopen = press(lambda thread_id, by: threads.reopen(thread_id, by=by))
+wake = press(lambda thread_id, by: handling.wake(thread_id, by=by))
 
 
 def _queue(request: TeammateRequest, *, current: Conversation | None = None) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from median_site.dashboard import earlier, inbox, run_dialog
+from median_site.dashboard import earlier, handling, inbox, run_dialog
 
 app_name = "inbox"
 urlpatterns = [
@@ -17,6 +17,10 @@ urlpatterns = [
     path("<str:conversation_id>/close", inbox.close, name="close"),
     path("<str:conversation_id>/archive", inbox.archive, name="archive"),
     path("<str:conversation_id>/reopen", inbox.reopen, name="reopen"),
+    path("<str:conversation_id>/assign", handling.assign, name="assign"),
+    path("<str:conversation_id>/snooze", handling.snooze, name="snooze"),
+    path("<str:conversation_id>/wake", inbox.wake, name="wake"),
+    path("<str:conversation_id>/unread", handling.unread, name="unread"),
     path("<str:conversation_id>/earlier/", earlier.show, name="earlier"),
     path("<str:conversation_id>/earlier/<str:lesson_id>/forget", earlier.forget, name="forget"),
     path("<str:conversation_id>/slash", run_dialog.menu, name="slash"),
