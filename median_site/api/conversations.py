@@ -60,8 +60,6 @@ def write(request: KeyRequest, conversation_id: str, payload: inputs.NewMessage)
     conversation = access.conversation(gate.actor(request.key), conversation_id)
     if conversation.channel != Channel.API:
         raise DomainError("Customers write here on another channel.", code="wrong_channel", status=409)
-    if conversation.status in {rows.Status.CLOSED, rows.Status.ARCHIVED}:
-        raise threads.NotOpen
     item = threads.customer_wrote(conversation.id, body=payload.text, client_id=payload.client_id)
     return Status(201, shapes.item(item))
 
