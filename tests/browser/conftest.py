@@ -15,7 +15,8 @@ from tests.web_process import WebProcess, serving
 OpenWindow = Callable[..., Page]
 DESK: ViewportSize = {"width": 1280, "height": 800}
 
-expect.set_options(timeout=10_000)
+# Patience for a machine that is busy with something else; only a test that fails waits so long.
+expect.set_options(timeout=30_000)
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +50,7 @@ def open_window(browser: Browser, complaints: Complaints) -> Iterator[OpenWindow
 
         def open_one(url: str, teammate: Teammate | None = None) -> Page:
             context = windows.enter_context(browser.new_context(base_url=url, viewport=DESK))
+            context.set_default_timeout(60_000)
             complaints.hear(context)
             if teammate:
                 sign_in(context, teammate, url=url)

@@ -59,7 +59,7 @@ def ask(chat: Page | FrameLocator) -> None:
     chat.locator("#w-text").fill(WISH)
     chat.locator("#w-text").press("Enter")
     expect(chat.locator(".w-msg").nth(0)).to_contain_text("dented lid")
-    expect(chat.locator(".w-msg").nth(1)).to_contain_text("sign-off", timeout=20_000)
+    expect(chat.locator(".w-msg").nth(1)).to_contain_text("sign-off", timeout=60_000)
     expect(chat.locator("#w-state")).to_contain_text("Waiting for sign-off")
 
 
@@ -167,7 +167,7 @@ def test_an_anonymous_customer_gets_an_answer_and_keeps_the_thread(
     expect(customer.locator("#w-foot")).to_have_text("Not signed in")
     customer.locator("#w-text").fill("Hello, who are you?")
     customer.get_by_role("button", name="Send").click()
-    expect(customer.locator(".w-msg")).to_have_count(2, timeout=20_000)
+    expect(customer.locator(".w-msg")).to_have_count(2, timeout=60_000)
     expect(sam.locator(".qrow")).to_contain_text("Visitor")
 
     customer.reload()
