@@ -12,6 +12,7 @@ from typing import Final, ParamSpec, TypeVar
 
 from asgiref.sync import SyncToAsync, async_to_sync
 from django.conf import settings
+from django.db import Error as DatabaseError
 from django.db import InterfaceError, OperationalError
 
 from median_site.lib import canonical_json, clock, strict_json
@@ -129,12 +130,20 @@ def _claim(call_id: str) -> tuple[Outbound, ToolKind] | None:
     run = rows.get(id=call_id)
     if run.state != RunState.QUEUED:
         return None
-    problem = _problem(run)
+    outbound = None
+    try:
+        problem = _problem(run)
+        if problem is None:
+            outbound = signed(run, now=clock.now())
+    except DatabaseError:
+        raise  # the run waits until the database is back
+    except Exception:
+        # Trying again would break again, and a queued run is never given up.
+        logger.exception("Call %s of %s cannot be made", run.id, run.tool_name)
+        problem = outcomes.request_failed(kind=run.kind)
     if problem:
         runs.refuse(call_id, problem)
-        return None
-    outbound = signed(run, now=clock.now())
-    return (outbound, run.kind) if runs.begin(call_id) else None
+    return (outbound, run.kind) if outbound and runs.begin(call_id) else None
 
 
 def _problem(run: ToolRun) -> Outcome | None:

@@ -23,7 +23,7 @@ from tests.endpoint import shop_endpoint
 from tests.world import World
 from tools import calls, endpoints, outcomes, runs
 from tools.client import Answer, Failure
-from tools.models import RunState, Tool, ToolRun
+from tools.models import Endpoint, RunState, Tool, ToolRun
 
 OnCommit = Callable[..., AbstractContextManager[object]]
 Act = Callable[[World, ToolApproval], object]
@@ -401,6 +401,21 @@ def test_a_tool_that_changed_meanwhile_is_not_called(
     assert (world.conversation.mark, world.conversation.mark_label) == ("failed", "Refund order")
     assert Event.objects.filter(kind="run.failed").count() == 1
     assert Turn.objects.get().because == "run_ended"
+
+
+def test_an_approved_call_that_cannot_be_signed_fails_at_once(transactional_db: None) -> None:
+    with shop_endpoint(worlds.SECRET) as endpoint:
+        world = worlds.build(endpoint_url=endpoint.url)
+        approval = pending(world)
+        approve(world, approval)
+        Endpoint.objects.update(sealed_secret="sealed with another installation's secret")
+        assert asyncio.run(send(approval.id)) is False
+    run = ToolRun.objects.get()
+    assert (run.state, run.started_at, endpoint.calls) == (RunState.FAILED, None, [])
+    assert run.error == "The tool request failed. Check the result before retrying."
+    approval.refresh_from_db()
+    assert approval.state == State.FAILED
+    assert list(runs.waiting_to_leave()) == []
 
 
 @pytest.mark.parametrize("change", ["risk", "description"])
