@@ -6,12 +6,12 @@ stands for all requests: when it rings, what is due expires and the next one is 
 
 from datetime import datetime
 
-from django.db.models.functions import Now
 from django_q.brokers.orm import ORM
 from django_q.conf import Conf
 from django_q.tasks import async_task
 
 from approvals.models import ExpiryAlarm
+from median_site.lib import clock
 
 JOB = "approvals.jobs.expire_due"
 
@@ -28,8 +28,12 @@ class _DueAt(ORM):  # type: ignore[misc]  # django-q2 ships no types
 
 
 def set_for(at: datetime) -> None:
-    """Make sure that an alarm rings at `at` or before, inside the caller's transaction."""
-    if ExpiryAlarm.objects.filter(at__gt=Now(), at__lte=at).exists():
+    """Make sure that an alarm rings at `at` or before, inside the caller's transaction.
+
+    One whose time has come by this process's clock has rung. Should that be early by the database's, which decides, it
+    rings again.
+    """
+    if ExpiryAlarm.objects.filter(at__gt=clock.now(), at__lte=at).exists():
         return
     ExpiryAlarm.objects.update_or_create(id=1, defaults={"at": at})
     async_task(JOB, broker=_DueAt(at), task_name="expiry alarm", save=False)

@@ -75,6 +75,14 @@ def test_when_it_rings_the_next_one_is_set(world: World) -> None:
     assert OrmQ.objects.get().lock == second.expires_at
 
 
+def test_an_alarm_that_rang_early_by_the_databases_clock_rings_again(world: World) -> None:
+    approval = request(world)
+    OrmQ.objects.all().delete()
+    with clock.at(approval.expires_at + timedelta(milliseconds=1)):
+        assert jobs.expire_due() == 0
+    assert OrmQ.objects.get().lock == approval.expires_at
+
+
 def test_the_hourly_check_sets_a_lost_alarm_again(world: World) -> None:
     approval = request(world)
     OrmQ.objects.all().delete()
