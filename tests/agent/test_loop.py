@@ -205,6 +205,7 @@ def test_told_to_end_it_finishes_its_calls_and_another_takes_its_turns_at_once(t
     talk.model.script([calls(("orderStatus", ORDER))])
     with agent_process.as_process(**settings) as first:
         talk.write()
+        until(lambda: Turn.objects.get().state == TurnState.RUNNING, within_s=30)
         talk.company.wait_for("orderStatus")
         first.send_signal(signal.SIGTERM)
         threading.Timer(0.5, hold.set).start()

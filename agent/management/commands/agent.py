@@ -12,6 +12,8 @@ from agent.models import from_settings
 
 class Command(BaseCommand):
     help = "Works on what the rows say is due: the agent's turns, tool calls and write-ups. Run any number of it."
+    # The checks would import every page first; the web process and the migrations make them.
+    requires_system_checks = ()
 
     def handle(self, *args: object, **options: object) -> None:
         asyncio.run(self._run())
