@@ -1,6 +1,7 @@
 """The inbox: the queue, a thread, and what a teammate does to it. Each press is one function of the domain."""
 
 from collections.abc import Callable
+from typing import Final
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
@@ -17,6 +18,8 @@ from median_site.lib.errors import NotFound
 from team.access import TeammateRequest, same_person, teammate_required
 from tools import fragments as tool_fragments
 from tools.models import ToolRun
+
+FOUND: Final = 8
 
 
 @require_safe
@@ -37,6 +40,15 @@ def show(request: TeammateRequest, conversation_id: str) -> HttpResponse:
     if request.headers.get("HX-Request") and before:
         return render(request, "inbox/_earlier.html", context)
     return render(request, "inbox/thread.html", _queue(request, current=conversation) | context)
+
+
+@require_safe
+@teammate_required
+def find(request: TeammateRequest) -> HttpResponse:
+    """A few conversations that a search finds, for the command palette."""
+    by = Filter.of(request.GET)
+    found = queue.page(request.teammate, by=by).rows[:FOUND] if by.q else []
+    return render(request, "inbox/_found.html", {"found": [conversation for conversation, _ in found]})
 
 
 @require_safe

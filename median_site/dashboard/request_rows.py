@@ -79,6 +79,7 @@ def _frame(row: Row) -> Mapping[str, object]:
         "version": row.version,
         "waits": state in DECIDABLE,
         "pending": state == State.PENDING,
+        "says": f"Needs approval: {row.request.tool_label}",
         "waiting": row.waiting,
         "settled": row.settled,
         "facets": {

@@ -7,6 +7,7 @@ from median_site.dashboard import earlier, handling, inbox, run_dialog
 app_name = "inbox"
 urlpatterns = [
     path("", inbox.home, name="home"),
+    path("find", inbox.find, name="find"),
     path("raw/<str:run_id>", inbox.raw, name="raw"),
     path("<str:conversation_id>/", inbox.show, name="thread"),
     path("<str:conversation_id>/write", inbox.write, name="write"),

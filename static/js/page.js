@@ -64,6 +64,7 @@
       if (counts) ids.add(id); else ids.delete(id);
       count.hidden = ids.size === 0;
       count.firstElementChild.textContent = ids.size < 100 ? ids.size : "99+";
+      return count.hidden ? "" : `(${count.firstElementChild.textContent}) `;
     };
   }
   const unread = counter("unread"), pending = counter("pending"), approval = counter("approval"), mine = counter("mine");
@@ -74,7 +75,10 @@
     mine(id, isOpen && facets.assignee === body.dataset.as);
   });
   document.addEventListener("median:frame", ({ detail: frame }) => {
-    if (frame.kind === "request") pending(frame.id, frame.pending);
+    if (frame.kind !== "request") return;
+    // The tab counts what waits, as the page's own title does.
+    const waits = pending(frame.id, frame.pending) ?? "";
+    document.title = waits + document.title.replace(/^\(\d+\+?\) /, "");
   });
 
   // The connection

@@ -4,7 +4,9 @@ import re
 from collections.abc import Callable
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from conversations import threads
 from conversations.models import Conversation, Customer, Status
@@ -147,3 +149,27 @@ def test_odd_texts_are_words_or_nothing() -> None:
     assert Search.of("  a\0b  \N{BULLET} ").words == ("a\N{SYMBOL FOR NULL}b",)
     assert len(Search.of("word " * 50).words) == search.WORDS
     assert Search.of("x" * 1_000).words == ("x" * search.LONGEST,)
+
+
+def test_the_palette_finds_a_few_threads(world: World, browser_of: SignIn) -> None:
+    write(world, "A refund")
+    many(world, 9)
+    browser = browser_of(world.sam)
+
+    assert browser.get("/inbox/find").content.decode().strip() == ""
+    (option,) = re.findall(r'role="option"[^>]+href="([^"]+)"', browser.get("/inbox/find?q=refund").content.decode())
+    assert option == f"/inbox/{world.conversation.id}/"
+    assert browser.get("/inbox/find?q=other").content.decode().count('role="option"') == 8
+    assert browser_of(world.mallory).get("/inbox/find?q=refund").content.decode().strip() == ""
+
+
+def test_a_search_has_few_statements(world: World, browser_of: SignIn) -> None:
+    many(world, 40)
+    browser = browser_of(world.sam)
+
+    with CaptureQueriesContext(connection) as statements:
+        browser.get("/inbox/?q=other")
+    assert len(statements) == 7
+    with CaptureQueriesContext(connection) as statements:
+        browser.get("/inbox/?q=xyzzy")
+    assert len(statements) == 11

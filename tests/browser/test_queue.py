@@ -1,0 +1,79 @@
+"""The queue in a window: searching, the questions of a thread's menu, the palette, and the count in the tab."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from conversations import threads
+from conversations.models import Conversation, Status
+from tests.approvals.requests import request
+from tests.browser.conftest import OpenWindow
+from tests.waiting import until
+from tests.web_process import WebProcess
+from tests.world import World
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_the_menu_of_a_thread_assigns_and_snoozes(world: World, web: WebProcess, open_window: OpenWindow) -> None:
+    threads.customer_wrote(world.conversation.id, body="Where is ORD-1042?", client_id="1")
+    page = open_window(web.url, world.sam)
+    page.goto(f"/inbox/{world.conversation.id}/")
+
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("link", name="Assign").click()
+    page.get_by_role("button", name="Kim Ito").click()
+    expect(page.get_by_text("Sam assigned the thread to Kim")).to_be_visible()
+    expect(page.locator("#asks")).to_be_hidden()
+
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("link", name="Snooze").click()
+    page.get_by_role("button", name="Tomorrow").click()
+    expect(page.locator("#thread-head")).to_contain_text("Snoozed until tomorrow at 09:00")
+    until(lambda: Conversation.objects.get(id=world.conversation.id).is_snoozed)
+
+
+def test_the_palette_goes_to_pages_and_threads_and_presses_actions(
+    world: World, web: WebProcess, open_window: OpenWindow
+) -> None:
+    threads.customer_wrote(world.conversation.id, body="Where is ORD-1042?", client_id="1")
+    page = open_window(web.url, world.sam)
+    page.goto("/inbox/")
+
+    page.keyboard.press("Control+k")
+    page.keyboard.type("1042")
+    expect(page.locator("#palette [data-found] .opt")).to_have_count(1)
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(rf"/inbox/{world.conversation.id}/$"))
+
+    page.keyboard.press("Control+k")
+    page.keyboard.type("resolve")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Sam resolved the conversation")).to_be_visible()
+
+    page.keyboard.press("Control+k")
+    page.keyboard.type("log")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/logs/$"))
+
+
+def test_the_tab_counts_what_waits(world: World, web: WebProcess, open_window: OpenWindow) -> None:
+    page = open_window(web.url, world.sam)
+    page.goto("/inbox/?q=ana")
+    expect(page).to_have_title("Inbox, Median")
+    expect(page.locator(".qrow mark")).to_have_text(["Ana"])
+
+    request(world)
+    expect(page).to_have_title("(1) Inbox, Median")
+    threads.end(world.conversation.id, by=world.sam.actor, to=Status.RESOLVED)
+    expect(page).to_have_title("Inbox, Median")
+
+
+def test_a_search_fits_a_phone(world: World, web: WebProcess, open_window: OpenWindow) -> None:
+    page = open_window(web.url, world.sam)
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto("/inbox/?q=ana")
+
+    expect(page.locator(".qrow mark")).to_have_text(["Ana"])
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
