@@ -1,0 +1,48 @@
+"""Searching the queue among few and many conversations: words that are everywhere, rare, nowhere, and names."""
+
+import sys
+import time
+
+from bench import harness
+
+harness.prepare()
+
+from bench._threads import fill  # noqa: E402
+from median_site.dashboard import queue  # noqa: E402
+from median_site.dashboard.queue import Filter  # noqa: E402
+from team.models import Teammate  # noqa: E402
+
+SMALL = 10_000
+LARGE = 100_000
+N = 15
+TEXTS = {
+    "a word that is everywhere": "order",
+    "a word in one of a hundred": "word42",
+    "an order number": "ORD-7042",
+    "a word that is nowhere": "xyzzy",
+    "the beginnings of many words": "wo or no",
+    "a customer's name": "customer 7042",
+    "a piece of every address": "example",
+}
+
+
+def sample(teammate: Teammate, text: str) -> list[float]:
+    """Seconds of each of N searches."""
+    took = []
+    for _ in range(N):
+        began = time.perf_counter()
+        queue.page(teammate, by=Filter(q=text, status="any"))
+        took.append(time.perf_counter() - began)
+    return took
+
+
+def main(large: int) -> None:
+    few, many = fill("few", SMALL), fill("many", large)
+    for name, text in TEXTS.items():
+        base, samples = sample(few, text), sample(many, text)
+        harness.report(f"{name}, {SMALL:,} conversations", base)
+        harness.report(f"{name}, {large:,} conversations", samples, ratio=harness.ratio_of(samples, base))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else LARGE)
