@@ -9,7 +9,6 @@ import pytest
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal import auth as totp
 from allauth.usersessions.models import UserSession
-from django.conf import settings as configured
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -21,8 +20,9 @@ from team import api_keys, roster
 from team.events import Kind
 from team.models import ApiKey, Event, Teammate, Workspace
 from tests.approvals.requests import request
+from tests.dashboard.test_socket import open_socket, watch
 from tests.dashboard.threads_at_hand import many
-from tests.page_socket import Closed, PageSocket
+from tests.page_socket import Closed
 from tests.world import World
 
 SignIn = Callable[[Teammate], Client]
@@ -207,10 +207,8 @@ def test_sessions_are_listed_and_ended(world: World) -> None:
 
 @pytest.mark.django_db(transaction=True)
 async def test_an_open_page_goes_dead_with_its_teammate(world: World) -> None:
-    from_kim = await database(signed_in, world.kim)
-    cookie = f"{configured.SESSION_COOKIE_NAME}={from_kim.cookies[configured.SESSION_COOKIE_NAME].value}"
-    page = await PageSocket("/live/", cookie=cookie).open()
-    await page.say({"watch": "queue", "since": 0})
+    page, _ = await open_socket(world.kim)
+    await watch(page, world)
 
     await database(roster.remove, world.kim.id, by=world.sam.actor)
 
