@@ -62,7 +62,7 @@ async def main(url: str) -> None:
             run = await in_thread(
                 ToolRun.objects.select_related("tool__endpoint", "conversation__customer", "workspace").get, id=run_id
             )
-            outbound = calls.signed(run, now=clock.now())
+            outbound = await in_thread(calls.signed, run, now=clock.now())
             client_alone = partial(calls.client().send, outbound, limit=calls.ANSWER_LIMITS["manifest"])
             samples.append(await harness.timed(client_alone))
             samples.append(await harness.timed(partial(calls.send, run_id)))
