@@ -104,7 +104,7 @@ def tools(workspace_id: str) -> list[ToolRow]:
     shown = Tool.objects.filter(workspace_id=workspace_id, present=True, endpoint__removed_at=None)
     rows = shown.select_related("endpoint").order_by("created_at", "name").annotate(last=Subquery(newest))
     counts = _counts(workspace_id, [tool.id for tool in rows])
-    return [_tool_row(tool, tool.last, counts.get(tool.id, {})) for tool in rows]
+    return [_tool_row(tool, getattr(tool, "last"), counts.get(tool.id, {})) for tool in rows]  # noqa: B009  # annotated
 
 
 def endpoints(workspace_id: str, tools: list[ToolRow]) -> list[EndpointRow]:
