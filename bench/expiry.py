@@ -1,12 +1,13 @@
 """Expiry over a million open requests: a sweep with nothing to do, a thousand due, and all due at once.
 
-`bin/bench expiry 100000` takes fewer.
+`bin/bench expiry 100000 20000` takes fewer, and lets so many fall due at once.
 """
 
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 
 from bench import harness
 
@@ -24,10 +25,10 @@ DUE = 1_000
 ROUNDS = 5
 
 
-def run(sql: str, *values: object) -> list[tuple[object, ...]]:
+def run(sql: str, *values: str | int | datetime | None) -> list[tuple[datetime, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
-        return cursor.fetchall() if cursor.description else []
+        return list(cursor.fetchall()) if cursor.description else []
 
 
 def fill(world: worlds.World, *, first: int, last: int) -> None:
@@ -88,7 +89,7 @@ def a_thousand(places: Iterator[int]) -> list[float]:
 
 def bare_sweep() -> None:
     """The same rows by nothing but a keyset update in batches, each with its commit."""
-    at: object = "-infinity"
+    at = datetime.min.replace(tzinfo=UTC)
     while True:
         rows = run(
             "with due as (select id, expires_at from approvals_toolapproval where state in ('reviewing', 'pending')"
@@ -128,7 +129,7 @@ class Deciding:
         connections.close_all()
 
 
-def main(many: int) -> None:
+def main(many: int = 1_000_000, at_once: int = 900_000) -> None:
     world = worlds.build()
     fill(world, first=1, last=FEW)
     few = a_thousand(iter(range(1, FEW, DUE)))
@@ -148,7 +149,7 @@ def main(many: int) -> None:
     )
 
     kept = FEW + (ROUNDS + 2) * DUE
-    half = (many - kept) // 2
+    half = min(at_once, many - kept) // 2
     make_due(kept + 1, kept + half)
     run("vacuum analyze")
     [bare] = timed(bare_sweep)
@@ -168,4 +169,4 @@ def main(many: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000)
+    main(*map(int, sys.argv[1:]))

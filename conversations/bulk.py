@@ -44,13 +44,15 @@ def add(items: Sequence[Item], *, unread: Collection[str]) -> None:
     Item.objects.bulk_create(items)
 
 
-def mark(marks: Mapping[str, Mark], *, cards: Iterable[str]) -> None:
+def mark(marks: Mapping[str, Mark], *, cards: Sequence[str]) -> None:
     """Set what the queue's rows say, by conversation; the cards of these requests, all in them, have changed too."""
     _update(
         "version = c.version + 1, waiting = new.waiting, mark = new.mark, mark_label = new.label",
         {"waiting": "int", "mark": "text", "label": "text"},
         marks,
     )
+    if not cards:
+        return
     with connection.cursor() as cursor:
         cursor.execute(
             "update conversations_item i set version = c.version from conversations_conversation c"

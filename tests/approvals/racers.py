@@ -46,16 +46,12 @@ class Racers:
         start = time.monotonic() + HEAD_START_S
         shares = [scripts[at : at + THREADS] for at in range(0, PEOPLE, THREADS)]
         for process, share in zip(self._processes, shares, strict=True):
-            process.stdin.write(json.dumps({"start": start, "scripts": share}) + "\n")
-            process.stdin.flush()
-        return [result for process in self._processes for result in json.loads(process.stdout.readline())]
+            print(json.dumps({"start": start, "scripts": share}), file=process.stdin, flush=True)  # noqa: T201
+        return [result for process in self._processes for result in json.loads(next(iter(process.stdout or ())))]
 
     def close(self) -> None:
         for process in self._processes:
-            process.stdin.close()
-        for process in self._processes:
-            process.wait(20)
-            process.stdout.close()
+            process.communicate(timeout=20)
 
 
 @contextmanager
