@@ -45,8 +45,10 @@ def _denied(facts: Facts) -> Line:
     return Line(f"{facts.who} declined {facts.agent}’s request to run {facts.label}", "signoff")
 
 
-def _to(facts: Facts) -> Line:
-    return Line(f"{facts.who} took the thread over from {facts.agent}", "user")
+def _taken_over(facts: Facts) -> Line:
+    """From whoever had it: the agent, a teammate or nobody."""
+    former = facts.data.get("from", facts.agent)
+    return Line(f"{facts.who} took the thread over" + (f" from {former}" if former else ""), "user")
 
 
 def _moment(iso: Json) -> str:
@@ -69,7 +71,7 @@ LINES: Final[Mapping[str, Callable[[Facts], Line]]] = {
     Kind.EXPIRED: _expired,
     Kind.RUN_STUCK: lambda f: Line(f"{f.label} did not run: the call never reported back", "failed", True),
     Kind.TURN_FAILED: lambda f: Line(f"{f.agent} could not answer: {f.data['reason']}", "failed", True),
-    Kind.TAKEN_OVER: _to,
+    Kind.TAKEN_OVER: _taken_over,
     Kind.HANDED_OVER: lambda f: Line(f"{f.who} handed the thread over to the team", "user", True),
     Kind.HANDED_BACK: lambda f: Line(f"{f.who} handed the thread back to {f.agent}", "user"),
     Kind.ASSIGNED: lambda f: Line(f"{f.who} assigned the thread to {f.data['to']}", "user"),

@@ -5,11 +5,12 @@ from typing import Final, cast
 
 from django.db import connection, transaction
 
-from conversations import access, reading, signals
+from conversations import access, bulk, reading, signals
 from conversations.models import Channel, Conversation, Customer, Handler, Item, ItemKind, Status
 from median_site.lib import clock, live, text
 from median_site.lib.actors import Actor, ActorKind
 from median_site.lib.errors import DomainError
+from median_site.lib.strict_json import Json
 from team import events
 from team.events import Kind
 
@@ -88,13 +89,6 @@ def touch(conversation: Conversation, *, kind: ItemKind, ref: str) -> None:
     """A card of a locked conversation changed: everybody who looks at it gets it again."""
     version = _advance(conversation)
     Item.objects.filter(conversation=conversation, kind=kind, ref=ref).update(version=version)
-
-
-def mark(conversation: Conversation, *, waiting: int, mark: str, label: str) -> None:
-    """What the queue's row says about the calls in a locked conversation."""
-    conversation.waiting, conversation.mark, conversation.mark_label = waiting, mark, label
-    conversation.save(update_fields=["waiting", "mark", "mark_label"])
-    _advance(conversation)
 
 
 def start(customer: Customer, *, channel: Channel = Channel.WIDGET) -> Conversation:
@@ -176,7 +170,7 @@ def reply(conversation_id: str, *, by: Actor, body: str) -> Item:
         if conversation.agent_has_it:
             _take(conversation, by=by)
         if conversation.mark == "failed":
-            mark(conversation, waiting=0, mark="", label="")
+            bulk.mark({conversation.id: bulk.Mark(0, "", "")}, cards=[])
         item = add(conversation, kind=ItemKind.TEAM, body=body, by=by)
         events.record(Kind.TEAMMATE_REPLIED, by=by, conversation_id=conversation.id)
         reading.record(conversation, by=by, number=item.number)
@@ -259,9 +253,11 @@ def _check(body: str) -> None:
 
 
 def _take(conversation: Conversation, *, by: Actor) -> None:
+    former = conversation.assignee.actor.short_name if conversation.assignee else ""
+    data: dict[str, Json] = {} if conversation.agent_has_it else {"from": former}
     conversation.handler, conversation.assignee_id = Handler.TEAMMATE, by.id
     conversation.save(update_fields=["handler", "assignee"])
-    events.record(Kind.TAKEN_OVER, by=by, conversation_id=conversation.id)
+    events.record(Kind.TAKEN_OVER, by=by, conversation_id=conversation.id, data=data)
     signals.taken_over.send(sender=Conversation, conversation=conversation)
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 from django.db import connection, connections, transaction
 
-from conversations import reading, threads
+from conversations import handling, reading, threads
 from conversations.models import Channel, Conversation, Item, ItemKind, ReadMark, Status
 from median_site.lib.errors import DomainError
 from tests.waiting import until
@@ -64,3 +64,17 @@ def test_reading_waits_for_nobody_who_writes(world: World) -> None:
         read = kim.submit(reading.mark_read, conversation.id, by=world.kim.actor, number=1)
         read.result(10)
     assert ReadMark.objects.count() == 1
+
+
+def test_the_line_of_a_take_over_names_whoever_had_the_thread(world: World) -> None:
+    threads.take_over(world.conversation.id, by=world.sam.actor)
+    threads.take_over(world.conversation.id, by=world.kim.actor)
+    handling.unassign(world.conversation.id, by=world.kim.actor)
+    threads.take_over(world.conversation.id, by=world.sam.actor)
+    lines = world.conversation.items.filter(kind=ItemKind.LINE).order_by("number")
+    assert list(lines.values_list("text", flat=True)) == [
+        "Sam took the thread over from Median AI",
+        "Kim took the thread over from Sam",
+        "Kim took Kim off the thread",
+        "Sam took the thread over",
+    ]

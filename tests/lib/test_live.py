@@ -7,7 +7,7 @@ import threading
 import pytest
 from django.db import connection, transaction
 
-from conversations import reading, threads
+from conversations import bulk, reading, threads
 from conversations.models import Conversation, Item, ReadMark
 from median_site.lib import hub as hubs
 from median_site.lib import live
@@ -319,7 +319,8 @@ async def note_row_only(world: World) -> int:
     def change() -> int:
         with transaction.atomic():
             conversation = threads.lock(world.conversation.id)
-            threads.mark(conversation, waiting=0, mark="", label="")
+            bulk.mark({conversation.id: bulk.Mark(0, "", "")}, cards=[])
+            conversation.refresh_from_db()
             return conversation.version
 
     return await in_thread(change)
