@@ -29,7 +29,7 @@ WHO: Final = {
     "unassigned": "Nobody",
 }
 SNOOZED: Final = "snoozed"
-STATUSES: Final = {**dict(Status.choices), SNOOZED: "Snoozed", "any": "Any"}
+STATUSES: Final = {**dict(Status.choices), SNOOZED: "Snoozed", "any": "Any status"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,10 @@
     const filter = Object.entries(JSON.parse(list.dataset.filter || "{}"));
     const id = `row-${frame.id}`, old = document.getElementById(id);
     const belongs = filter.every(([facet, wanted]) => wanted.includes(frame.facets[facet]));
-    const stays = "search" in list.dataset ? old : belongs || (old && find("[aria-current]", old));
+    const isSearch = "search" in list.dataset;
+    // What a search marked in a row stays until there is something newer to say.
+    if (isSearch && old && Number(old.dataset.version) >= frame.version) return tell("row", { element: old, id: frame.id, facets: frame.facets });
+    const stays = isSearch ? old : belongs || (old && find("[aria-current]", old));
     if (stays) Median.put({ id, version: frame.version, html: frame.html }, list);
     else if (old && Number(old.dataset.version) <= frame.version) old.remove();
     tell("row", { element: document.getElementById(id), id: frame.id, facets: frame.facets });

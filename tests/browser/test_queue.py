@@ -46,6 +46,7 @@ def test_the_palette_goes_to_pages_and_threads_and_presses_actions(
     expect(page.locator("#palette [data-found] .opt")).to_have_count(1)
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(rf"/inbox/{world.conversation.id}/$"))
+    page.wait_for_load_state()  # its scripts hear the keys
 
     page.keyboard.press("Control+k")
     page.keyboard.type("resolve")
