@@ -205,10 +205,15 @@ def _second(approval_id: str, *, by: Actor, wanted: bool) -> ToolApproval:
 
 
 def _expire(asked: ToolApprovalQuerySet, *, because: ExpiredBecause) -> int:
-    """Expire requests whose conversations are locked, so that nobody decides them between these statements."""
-    rows = asked.decidable()
+    """Expire requests whose conversations are locked, so that nobody decides them between these statements.
+
+    One whose time was over already went unanswered, whatever came after.
+    """
+    rows, late = asked.decidable(), 0
     if because == ExpiredBecause.UNANSWERED:
         rows = rows.filter(expires_at__lte=Now())
+    else:
+        late = _expire(asked, because=ExpiredBecause.UNANSWERED)
     expired = list(rows.order_by("conversation_id", "id"))
     if expired:
         moving = ToolApproval.objects.decidable().filter(id__in=[row.id for row in expired])
@@ -217,7 +222,7 @@ def _expire(asked: ToolApprovalQuerySet, *, because: ExpiredBecause) -> int:
         reviews.close(*in_review, outcome=ReviewOutcome.DROPPED)
         events.record_all(_entry(Kind.EXPIRED, row, by=system(row.workspace_id), because=because) for row in expired)
         bulk.mark(_marks({row.conversation_id for row in expired}), cards=[row.id for row in expired])
-    return len(expired)
+    return late + len(expired)
 
 
 def _check_caps(conversation: Conversation, *, tool_name: str, input_text: str) -> None:

@@ -9,6 +9,7 @@ from django_q.models import OrmQ
 from approvals import decisions, errors, expiry, jobs
 from approvals.models import ExpiryAlarm, State, ToolApproval
 from conversations import threads
+from conversations.models import Status
 from median_site.lib import clock
 from tests.approvals.requests import lines_of, request
 from tests.world import World
@@ -32,6 +33,17 @@ def test_one_second_late_nothing_can_be_decided_although_no_job_has_run(world: W
     approval.refresh_from_db()
     assert approval.state == State.PENDING
     assert approval.state_at(clock.now()) == State.EXPIRED
+
+
+def test_one_second_late_it_went_unanswered_although_the_conversation_ends_before_the_job(world: World) -> None:
+    approval = request(world)
+    deadline_in(-1)
+    threads.end(world.conversation.id, by=world.sam.actor, to=Status.RESOLVED)
+    assert lines_of(world)[1:] == [
+        "Sam resolved the conversation", "the request to run Refund order expired unanswered",
+    ]  # fmt: skip
+    with pytest.raises(errors.ExpiredUnanswered):
+        decisions.approve(approval.id, by=world.sam.actor)
 
 
 def test_a_moment_before_it_is_decided_and_a_late_job_does_not_undo_it(world: World) -> None:
