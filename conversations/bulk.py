@@ -28,15 +28,9 @@ def lock(conversation_ids: Iterable[str]) -> None:
 
 
 def add(items: Sequence[Item], *, unread: Collection[str]) -> None:
-    """Put unsaved items at the end of their threads, in their order; the conversations `unread` turn unread."""
+    """Put unsaved items at the end of their threads, in their order; those `unread` turn unread, and wake."""
     coming = Counter(item.conversation_id for item in items)
-    versions = _update(
-        "version = c.version + new.count,"
-        " attention = case when new.unread then c.version + new.count else c.attention end,"
-        " snoozed_until = case when not new.unread then c.snoozed_until end",
-        {"count": "int", "unread": "bool"},
-        {id: (count, id in unread) for id, count in coming.items()},
-    )
+    versions = _advance({id: (count, id in unread) for id, count in coming.items()})
     numbers = {id: version - coming[id] for id, version in versions.items()}
     for item in items:
         numbers[item.conversation_id] += 1
@@ -45,32 +39,36 @@ def add(items: Sequence[Item], *, unread: Collection[str]) -> None:
 
 
 def mark(marks: Mapping[str, Mark], *, cards: Sequence[str]) -> None:
-    """Set what the queue's rows say, by conversation; the cards of these requests, all in them, have changed too."""
-    _update(
-        "version = c.version + 1, waiting = new.waiting, mark = new.mark, mark_label = new.label",
-        {"waiting": "int", "mark": "text", "label": "text"},
-        marks,
-    )
-    if not cards:
-        return
+    """Set what the queue's rows say, by conversation; the cards of these requests, all in them, have changed too.
+
+    For transactions in which something comes into each of these threads, which rings and gives the cards its version.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
-            "update conversations_item i set version = c.version from conversations_conversation c"
-            " where i.workspace_id = c.workspace_id and i.conversation_id = c.id and c.id = any(%s)"
-            " and i.kind = %s and i.ref = any(%s)",
-            [list(marks), ItemKind.APPROVAL, list(cards)],
+            "update conversations_conversation c set waiting = new.waiting, mark = new.mark, mark_label = new.label"
+            " from unnest(%s::text[], %s::int[], %s::text[], %s::text[]) as new(id, waiting, mark, label)"
+            " where c.id = new.id and (c.waiting, c.mark, c.mark_label) <> (new.waiting, new.mark, new.label)",
+            [list(marks), *map(list, zip(*marks.values(), strict=True))],
         )
+        if cards:
+            cursor.execute(
+                "update conversations_item i set version = c.version from conversations_conversation c"
+                " where i.workspace_id = c.workspace_id and i.conversation_id = c.id and c.id = any(%s)"
+                " and i.kind = %s and i.ref = any(%s)",
+                [list(marks), ItemKind.APPROVAL, list(cards)],
+            )
 
 
-def _update(sets: str, columns: Mapping[str, str], rows: Mapping[str, tuple[object, ...]]) -> dict[str, int]:
-    """Update conversations `c` from `new`, rows by id, and ring for each. Gives their versions."""
-    arrays = ", ".join(f"%s::{kind}[]" for kind in columns.values())
+def _advance(coming: Mapping[str, tuple[int, bool]]) -> dict[str, int]:
+    """Move each conversation by so many versions, make it unread or not, and ring. Gives the versions."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"update conversations_conversation c set {sets}"  # noqa: S608  # names of ours alone
-            f" from unnest(%s::text[], {arrays}) as new(id, {', '.join(columns)})"
+            "update conversations_conversation c set version = c.version + new.count,"
+            " attention = case when new.unread then c.version + new.count else c.attention end,"
+            " snoozed_until = case when new.unread then null else c.snoozed_until end"
+            " from unnest(%s::text[], %s::int[], %s::bool[]) as new(id, count, unread)"
             " where c.id = new.id returning c.workspace_id, c.id, c.version",
-            [list(rows), *map(list, zip(*rows.values(), strict=True))],
+            [list(coming), *map(list, zip(*coming.values(), strict=True))],
         )
         changed: list[tuple[str, str, int]] = cursor.fetchall()
     live.changed_all("thread", changed)

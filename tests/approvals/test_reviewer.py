@@ -193,6 +193,7 @@ def test_a_reviewer_without_an_answer_leaves_it_to_the_team(
 
 def age(**by: int) -> None:
     ToolApproval.objects.update(requested_at=clock.now() - timedelta(**by))
+    Review.objects.update(queued_at=clock.now() - timedelta(**by))
 
 
 @pytest.mark.parametrize("job", [jobs.expire_due, jobs.check])
