@@ -23,7 +23,7 @@ class Turn(models.Model):
 
     workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
     conversation = models.ForeignKey("conversations.Conversation", on_delete=models.CASCADE, related_name="turns")
-    id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
+    id = models.CharField(primary_key=True, max_length=32, default=ids.turn_id, editable=False)
     state = models.CharField(max_length=7, choices=TurnState, default=TurnState.QUEUED)
     # Why it started: a message, a denial, a run that ended, a hand-back.
     because = models.CharField(max_length=20)

@@ -47,8 +47,8 @@ def stop(conversation: Conversation) -> None:
 
 
 def resume(conversation: Conversation) -> None:
-    """The agent has a locked conversation again: tell the outcomes that came meanwhile, and answer what a stopped turn
-    was about if nobody else has."""
+    """The agent has a locked conversation again: tell the outcomes that came meanwhile, and answer a customer whom
+    nobody has answered."""
     if untold(conversation).exists() or _owes_an_answer(conversation):
         ask(conversation, because="handed_back")
 
@@ -144,10 +144,9 @@ def _mine(turn: Turn) -> QuerySet[Turn]:
 
 
 def _owes_an_answer(conversation: Conversation) -> bool:
-    newest = Turn.objects.filter(conversation=conversation).order_by("-queued_at").first()
-    if newest is None or newest.state != TurnState.STOPPED:
-        return False
-    return not conversation.items.filter(kind=ItemKind.TEAM, number__gt=newest.needs).exists()
+    """Whether the last word in the thread is the customer's."""
+    said = conversation.items.filter(kind__in=[ItemKind.CUSTOMER, ItemKind.TEAM, ItemKind.AGENT])
+    return said.order_by("-number").values_list("kind", flat=True).first() == ItemKind.CUSTOMER
 
 
 def _left_behind() -> QuerySet[Turn]:

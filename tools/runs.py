@@ -4,6 +4,7 @@ A call may leave only after `begin` gave True, which happens once in a run's lif
 dies is never sent again: the hourly check fails it.
 """
 
+import logging
 from datetime import timedelta
 from typing import Final
 
@@ -22,9 +23,12 @@ from tools.models import RunState, Starter, Tool, ToolRun
 from tools.outcomes import Outcome
 from tools.writeups import WriteUp
 
+logger = logging.getLogger(__name__)
+
 # A turn sends its own calls at once; whatever still waits after this was left behind by a process that died.
 LEFT_BEHIND: Final = timedelta(seconds=10)
 STUCK: Final = timedelta(minutes=10)
+STUCK_AT_ONCE: Final = 1_000
 
 
 def queue(
@@ -105,12 +109,15 @@ def refuse(call_id: str, outcome: Outcome) -> bool:
 
 
 def fail_stuck() -> int:
-    """Fail every call that has run for ten minutes without reporting back. Gives how many."""
+    """Fail calls that have run for ten minutes without reporting back, a bounded number at a time. Gives how many."""
     stuck = ToolRun.objects.filter(state=RunState.RUNNING, started_at__lte=clock.now() - STUCK).order_by("started_at")
-    return sum(
-        _end(run.id, outcomes.no_result(kind=run.kind), was=RunState.RUNNING, stuck=True)
-        for run in stuck.only("id", "endpoint_id")
-    )
+    failed = 0
+    for run in stuck.only("id", "endpoint_id")[:STUCK_AT_ONCE]:
+        try:
+            failed += _end(run.id, outcomes.no_result(kind=run.kind), was=RunState.RUNNING, stuck=True)
+        except Exception:  # one row that cannot be ended must not keep the others from it
+            logger.exception("The stuck run %s could not be failed", run.id)
+    return failed
 
 
 def write_up(call_id: str, *, made: WriteUp | None = None) -> None:

@@ -1,4 +1,5 @@
-"""Ids for new things. None is ever made twice or can be guessed; all but API keys sort by when they were made."""
+"""Ids for new things. None is ever made twice or can be guessed; all but turns and API keys sort by when they
+were made."""
 
 import secrets
 from typing import Final
@@ -24,6 +25,11 @@ def call_id() -> str:
 def test_id() -> str:
     """The id of a test call, so that an endpoint can tell it from a real one: "test_" and 32 hex digits."""
     return f"test_{_ordered_hex()}"
+
+
+def turn_id() -> str:
+    """The id of a model's turn, which endpoints see: 32 hex digits of chance alone, telling neither time nor order."""
+    return secrets.token_hex(16)
 
 
 def api_key() -> str:

@@ -91,7 +91,7 @@ def run_written_by(talk: Talk, writer: ModelServer, *replies: Reply) -> ToolRun:
     model = OpenAIModel(talk.model.url, key="", name="test")
     with agent_process.in_thread(model, writer=OpenAIModel(writer.url, key="", name="writer")):
         talk.ask(calls(("orderStatus", '{"orderNumber":"ORD-1042"}')), says("Shipped."))
-        until(lambda: not Errand.objects.exists())
+        until(lambda: ToolRun.objects.exclude(headline="").exists() and not Errand.objects.exists())
     return ToolRun.objects.get()
 
 

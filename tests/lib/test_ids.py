@@ -45,3 +45,10 @@ def test_an_api_key_does_not_tell_when_it_was_made() -> None:
     with time_machine.travel(NOON, tick=False):
         made = [ids.api_key() for _ in range(200)]
     assert all(len({key[place] for key in made}) > 1 for place in range(len("mdn_"), len("mdn_") + 40))
+
+
+def test_a_turns_id_tells_neither_time_nor_order() -> None:
+    made = [ids.turn_id() for _ in range(64)]
+    assert all(len(one) == 32 for one in made)
+    assert len({one[:8] for one in made}) == 64
+    assert made != sorted(made)
