@@ -318,10 +318,7 @@ async def note_row_only(world: World) -> int:
 
     def change() -> int:
         with transaction.atomic():
-            conversation = threads.lock(world.conversation.id)
-            bulk.mark({conversation.id: bulk.Mark(0, "", "")}, cards=[])
-            conversation.refresh_from_db()
-            return conversation.version
+            return threads._advance(threads.lock(world.conversation.id))
 
     return await in_thread(change)
 
