@@ -7,7 +7,7 @@ import threading
 import pytest
 from django.db import connection, transaction
 
-from conversations import bulk, reading, threads
+from conversations import reading, threads
 from conversations.models import Conversation, Item, ReadMark
 from median_site.lib import hub as hubs
 from median_site.lib import live
