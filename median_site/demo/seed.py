@@ -1,7 +1,7 @@
 """Plays the demo's threads into the database, through the functions that customers, the agent and the team use."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from http import HTTPStatus
 from typing import Final, cast
@@ -98,7 +98,10 @@ class Stage:
             case script.Runs(by=by, call=call):
                 self._run_by_hand(call, by=self._team[by])
             case script.Ends(by=by, to=to):
-                threads.end(self._id, by=self._team[by], to=to)
+                with ExitStack() as still:
+                    for approval in ToolApproval.objects.filter(conversation_id=self._id, state__in=DECIDABLE):
+                        still.enter_context(self._timely(approval))
+                    threads.end(self._id, by=self._team[by], to=to)
 
     def close(self) -> None:
         """Leave the thread read, where it is not to be unread."""
