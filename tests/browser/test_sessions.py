@@ -68,6 +68,7 @@ def test_a_press_after_the_session_ended_moves_the_whole_page_to_the_sign_in(
     world: World, approval: ToolApproval, open_window: OpenWindow, web: WebProcess, complaints: Complaints
 ) -> None:
     page = open_window(web.url, world.sam)
+    deafen(page)  # its socket would take the page away before the press
     open_card(page, world)
     Session.objects.all().delete()
 
