@@ -11,7 +11,8 @@ from median_site.lib import strict_json
 from median_site.lib.actors import Actor, ActorKind
 from median_site.lib.errors import DomainError
 from median_site.lib.strict_json import Json
-from tools import inputs, offered, runs
+from tools import http_definitions, inputs, offered, runs, tool_versions
+from tools.inputs import Input
 from tools.models import RunState, Starter, Tool, ToolRun
 
 IN_FLIGHT_LIMIT: Final = 3
@@ -55,12 +56,13 @@ def run(
     """Queue a run for `by`, a teammate or the API; an agent process sends it at once, and the agent is not told.
 
     `client_id` is the sender's own id of the run: sent again it gives the run already there. Raises NotFound, and in
-    this order AlreadySent, Archived, Unavailable, BadInput, TooManyRunning; nothing is written then.
+    this order AlreadySent, Archived, Unavailable, BadInput, TooManyRunning; nothing is written then but the log's row
+    of a value for the subject.
     """
     with transaction.atomic():
         conversation = threads.lock(conversation_id, by=by)
         if sent := _sent(conversation, by=by, client_id=client_id):
-            if sent.tool_name != tool_name or strict_json.loads(sent.input) != input_value:
+            if not _is_same(sent, conversation, tool_name=tool_name, value=input_value):
                 raise AlreadySent
             return sent
         if conversation.status == Status.ARCHIVED:
@@ -68,13 +70,14 @@ def run(
         tool = offered.by_name(conversation, tool_name)
         if tool is None:
             raise Unavailable(_label(tool_name, by=by))
-        input_text = _input(tool, input_value, by=by, conversation=conversation)
-        if _in_flight(conversation) >= IN_FLIGHT_LIMIT:
-            raise TooManyRunning
-        return runs.queue(
-            conversation, tool_name=tool.name, tool_label=tool.label, tool_id=tool.id, endpoint_id=tool.served_by,
-            risk=tool.risk, input_text=input_text, started_by=_STARTERS[by.kind], by=by, client_id=client_id,
-        )  # fmt: skip
+        made = inputs.read(tool, input_value, by=by, conversation_id=conversation.id)
+        refusal = _refusal(made, conversation)
+        if refusal is None:
+            return runs.queue(
+                conversation, tool_name=tool.name, tool_label=tool.label, tool_id=tool.id, endpoint_id=tool.served_by,
+                risk=tool.risk, input_text=made.text, started_by=_STARTERS[by.kind], by=by, client_id=client_id,
+            )  # fmt: skip
+    raise refusal  # after the commit, which keeps what reading the input logged
 
 
 def _label(name: str, *, by: Actor) -> str:
@@ -82,12 +85,20 @@ def _label(name: str, *, by: Actor) -> str:
     return tools.values_list("label", flat=True).first() or name
 
 
-def _input(tool: Tool, value: dict[str, Json], *, by: Actor, conversation: Conversation) -> str:
-    """The exact JSON text that will leave."""
-    made = inputs.read(tool, value, by=by, conversation_id=conversation.id)
+def _refusal(made: Input, conversation: Conversation) -> DomainError | None:
     for error in made.errors:
-        raise BadInput(error.message, field=error.path)
-    return made.text
+        return BadInput(error.message, field=error.path)
+    return TooManyRunning() if _in_flight(conversation) >= IN_FLIGHT_LIMIT else None
+
+
+def _is_same(sent: ToolRun, conversation: Conversation, *, tool_name: str, value: dict[str, Json]) -> bool:
+    """Whether this is what was sent before, of which a value for the subject was dropped."""
+    if sent.kind == "http":
+        held = tool_versions.definitions_by_name(sent.workspace_id, number=conversation.tool_version)
+        kept = http_definitions.without_subject(held.get(sent.tool_name), value)
+    else:
+        kept = value
+    return sent.tool_name == tool_name and strict_json.loads(sent.input) == kept
 
 
 def _sent(conversation: Conversation, *, by: Actor, client_id: str) -> ToolRun | None:

@@ -90,6 +90,14 @@ def from_json(stored: Json) -> Definition:
     )
 
 
+def without_subject(definition: Definition | None, value: Json) -> Json:
+    """The value itself, or one without what it holds for the subject."""
+    subject = definition.subject.name if definition and definition.subject else None
+    if not isinstance(value, dict) or subject not in value:
+        return value
+    return {key: part for key, part in value.items() if key != subject}
+
+
 def diff(old: Sequence[Definition], new: Sequence[Definition]) -> list[Change]:
     """What publishing `new` over `old` changes, tool by tool in the order of their names."""
     before, after = {each.name: each for each in old}, {each.name: each for each in new}

@@ -8,7 +8,7 @@ from median_site.lib.strict_json import Json
 from team import events
 from team.events import Kind
 from tools import http_request, schema
-from tools.http_definitions import Definition, from_json
+from tools.http_definitions import Definition, from_json, without_subject
 from tools.models import Tool
 from tools.schema import FieldError
 
@@ -22,9 +22,9 @@ class Input(NamedTuple):
 
 def read(tool: Tool, value: Json, *, by: Actor, conversation_id: str) -> Input:
     """Check a value against the tool. One for the subject is dropped and logged: only the session token fills it."""
-    definition = definition_of(tool)
-    if definition and definition.subject and isinstance(value, dict) and definition.subject.name in value:
-        value = {key: part for key, part in value.items() if key != definition.subject.name}
+    definition, given = definition_of(tool), value
+    value = without_subject(definition, given)
+    if value is not given:
         events.record(
             Kind.SUBJECT_DROPPED, by=by, conversation_id=conversation_id, subject_id=tool.id, tool_name=tool.name,
             data={"label": tool.label},

@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 from median_site.lib import strict_json
 from median_site.lib.strict_json import Json, JsonError, Step
 from tools import schema
+from tools.http_definitions import Definition, without_subject
 from tools.run_fields import Field, Kind
 from tools.schema import Compiled
 
@@ -66,12 +67,14 @@ class Reading:
         return self.names[path]
 
 
-def read(form: Field, typed: Typed, *, compiled: Compiled) -> Reading:
-    """The input that was typed, checked against the schema."""
+def read(form: Field, typed: Typed, *, compiled: Compiled, definition: Definition | None = None) -> Reading:
+    """The input that was typed, checked against the schema. A value for an HTTP tool's subject is let pass: it is
+    dropped later, where that is logged."""
     reader = _Reader(typed)
     value = next(iter(reader.read(form, ())), None)
     reading = Reading(value, dict(reader.errors), reader.names)
-    faults = [] if form.name in reader.errors else schema.check_input(compiled, value)
+    passed = without_subject(definition, value)
+    faults = [] if form.name in reader.errors else schema.check_input(compiled, passed)
     more: dict[str, str] = {}
     for fault in faults:
         name = reading.control_of(fault.path)

@@ -56,9 +56,9 @@ def _begin(
         access.conversation(by, conversation_id)
     if len(as_subject) > MAX_SUBJECT or strict_json.has_nul_or_surrogate(as_subject):
         raise BadTestInput(f"A customer's id has at most {MAX_SUBJECT} characters.", field="as")
+    tool = find(by, tool_name)
+    text = _checked(tool, input_text, by=by, conversation_id=conversation_id)
     with transaction.atomic():
-        tool = find(by, tool_name)
-        text = _checked(tool, input_text, by=by, conversation_id=conversation_id)
         run = runs.begin_test(
             tool, call_id=ids.test_id(), by=by, input_text=text, tested_as=as_subject, tested_in=conversation_id
         )
@@ -79,7 +79,8 @@ def _checked(tool: Tool, input_text: str, *, by: Actor, conversation_id: str) ->
         value = strict_json.loads_unique(input_text) if input_text.strip() else {}
     except JsonError as error:
         raise BadTestInput(f"The input is not JSON: {error}", field="input") from error
-    read = inputs.read(tool, value, by=by, conversation_id=conversation_id)
+    with transaction.atomic():
+        read = inputs.read(tool, value, by=by, conversation_id=conversation_id)
     if read.errors:
         raise BadTestInput(" ".join(error.message for error in read.errors), field="input")
     return read.text

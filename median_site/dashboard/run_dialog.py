@@ -16,7 +16,7 @@ from median_site.lib import clock, ids, strict_json, times
 from median_site.lib.errors import DomainError, NotFound
 from median_site.lib.strict_json import JsonError
 from team.access import TeammateRequest, same_person, teammate_required
-from tools import by_hand, offered, run_fields, run_form, schema
+from tools import by_hand, inputs, offered, run_fields, run_form, schema
 from tools.models import Risk, Tool
 from tools.run_fields import AS_JSON, Field
 from tools.run_form import Form, NoFit, Typed
@@ -83,7 +83,8 @@ def send(request: TeammateRequest, conversation_id: str, tool_name: str) -> Http
     if request.POST.get("made_from") != _made_from(tool):
         fault = f"{tool.label} changed while this form was open. Check the fields, then run it."
         return _page(request, conversation, tool, Form(root, typed, {"": fault}), status=409)
-    reading = run_form.read(root, typed, compiled=schema.compile_schema(tool.input_schema))
+    compiled, definition = schema.compile_schema(tool.input_schema), inputs.definition_of(tool)
+    reading = run_form.read(root, typed, compiled=compiled, definition=definition)
     if reading.errors or not isinstance(reading.input, dict):
         return _page(request, conversation, tool, Form(root, typed, reading.errors), status=422)
     by, client_id = request.teammate.actor, request.POST.get("client_id", "")[:64]

@@ -10,7 +10,9 @@ from django.test.utils import CaptureQueriesContext
 
 from conversations import threads
 from conversations.models import Item, ItemKind, SavedReply, Status
+from median_site.lib.strict_json import Json
 from team.models import Event, Teammate
+from tests.tools.http_tools_at_hand import draft, parameter, publish
 from tests.world import World
 from tools.models import RunState, Tool, ToolRun
 
@@ -223,6 +225,17 @@ def test_editing_as_json_and_back(world: World, browser_of: Browser) -> None:
     sent = browser.post(path(world, what="run"), typed | {"json": '{"orderNumber":"7","reason":"late"}'}, headers=HTMX)
     assert sent.status_code == 204
     assert ToolRun.objects.get().input == '{"orderNumber":"7","reason":"late"}'
+
+
+def test_a_value_for_the_subject_written_as_json_is_dropped_and_logged(world: World, browser_of: Browser) -> None:
+    subject: Json = {"name": "user", "place": "query"}
+    draft(world, "http://127.0.0.1:9/stock", parameters=[parameter("sku", "query")], subject=subject)
+    publish(world)
+    browser = browser_of(world.kim)
+    typed = opened(browser, world, "stockLevel") | {"mode": "json", "json": '{"sku": "LID", "user": "somebody_else"}'}
+    assert browser.post(path(world, "stockLevel", "run"), typed, headers=HTMX).status_code == 204
+    assert ToolRun.objects.get().input == '{"sku":"LID"}'
+    assert Event.objects.get(kind="tool.subject_dropped").actor_name == "Kim Ito"
 
 
 def test_items_come_and_go_and_nothing_runs(world: World, browser_of: Browser) -> None:

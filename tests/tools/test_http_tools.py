@@ -212,6 +212,27 @@ def test_a_value_for_the_subject_is_dropped_and_logged_and_the_rest_goes_on(worl
     ]  # fmt: skip
 
 
+def test_a_value_for_the_subject_is_logged_though_the_input_is_refused_and_sending_again_is_the_same_run(
+    world: World,
+) -> None:
+    draft(world, URL, parameters=[parameter("sku", "query")], subject={"name": "user", "place": "query"})
+    publish(world)
+
+    def send(value: dict[str, Json]) -> ToolRun:
+        return by_hand.run(world.conversation.id, "stockLevel", value, by=world.kim.actor, client_id="form-1")
+
+    dropped = Event.objects.filter(kind="tool.subject_dropped")
+    with pytest.raises(by_hand.BadInput, match="sku is needed to run this"):
+        send({"user": "somebody_else"})
+    assert (dropped.count(), ToolRun.objects.count()) == (1, 0)
+
+    first = send({"sku": "LID", "user": "somebody_else"})
+    assert send({"sku": "LID", "user": "somebody_else"}) == send({"sku": "LID"}) == first
+    with pytest.raises(by_hand.AlreadySent):
+        send({"sku": "POT", "user": "somebody_else"})
+    assert (dropped.count(), ToolRun.objects.count()) == (2, 1)
+
+
 def test_a_path_value_that_could_climb_is_said_to_whoever_wrote_it(world: World) -> None:
     draft(world, URL + "/{sku}", parameters=[parameter("sku", "path")])
     publish(world)

@@ -12,12 +12,14 @@ from standardwebhooks import Webhook
 from conversations.models import Item
 from median_site.lib.actors import Actor
 from median_site.lib.errors import DomainError, NotFound
+from median_site.lib.strict_json import Json
 from team.models import Event
 from tests.manifest_server import ManifestServer, manifest_server
+from tests.tools.http_tools_at_hand import draft, parameter, publish
 from tests.world import SECRET, World
 from tools import calls, keys, testing
 from tools.models import Endpoint, Tool, ToolRun
-from tools.testing import Trial
+from tools.testing import BadTestInput, Trial
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -99,6 +101,16 @@ def test_what_does_not_fit_is_never_sent(world: World, served: ManifestServer) -
         call("closeAccount", by=world.sam.actor, subject="x" * 256)
     assert refused.value.field == "as"
     assert (served.requests, ToolRun.objects.count()) == ([], 0)
+
+
+def test_a_value_for_the_subject_is_logged_though_the_input_is_refused(world: World) -> None:
+    subject: Json = {"name": "user", "place": "query"}
+    draft(world, "http://127.0.0.1:9/stock", parameters=[parameter("sku", "query")], subject=subject)
+    publish(world)
+    with pytest.raises(BadTestInput, match="sku is needed to run this"):
+        call("stockLevel", by=world.sam.actor, input_text='{"user": "somebody_else"}')
+    assert Event.objects.get(kind="tool.subject_dropped").actor_name == "Sam Okafor"
+    assert ToolRun.objects.count() == 0
 
 
 def test_nobody_elses(world: World, served: ManifestServer) -> None:
