@@ -5,7 +5,7 @@ from typing import Literal, Self
 from django.db import models
 
 from median_site.lib import clock, ids
-from median_site.lib.actors import Actor, ActorKind
+from median_site.lib.actors import Actor, ActorKind, system
 
 
 class Endpoint(models.Model):
@@ -223,9 +223,10 @@ class ToolRun(models.Model):
     queued_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
-    # Published code and sentence of a failure; see tools.outcomes.
+    # Published code and sentence of a failure, and what more is known of it; see tools.outcomes.
     code = models.CharField(max_length=30, blank=True)
     error = models.TextField(blank=True)
+    detail = models.TextField(blank=True)
     http_status = models.PositiveSmallIntegerField(null=True, blank=True)
     # {"reason", "detail"} when the tool said no.
     refusal = models.JSONField(null=True, blank=True)
@@ -272,6 +273,18 @@ class ToolRun(models.Model):
     @property
     def is_over(self) -> bool:
         return self.state in {RunState.COMPLETED, RunState.FAILED}
+
+    @property
+    def starter(self) -> Actor:
+        """Who the log names for what came of it: the agent, or whoever ran it by hand; else Median itself."""
+        kinds = {
+            Starter.TEAMMATE: ActorKind.TEAMMATE, Starter.API: ActorKind.API,
+            Starter.AGENT: ActorKind.AGENT, Starter.SESSION_START: ActorKind.AGENT,
+        }  # fmt: skip
+        kind = kinds.get(Starter(self.started_by))
+        if kind is None or self.approval:
+            return system(self.workspace_id)
+        return Actor(kind, self.workspace_id, id=self.by_id, name=self.by_name)
 
     @property
     def approver_name(self) -> str | None:

@@ -146,7 +146,8 @@ def _end(call_id: str, outcome: Outcome, *, was: RunState, stuck: bool = False) 
             state=RunState(outcome.state),
             ended_at=clock.now(),
             code=outcome.code,
-            error=outcome.sentence or "",
+            error=outcome.sentence,
+            detail=outcome.detail,
             http_status=outcome.http_status,
             refusal=outcome.refusal.as_json() if outcome.refusal else None,
             raw=outcome.raw_text,
@@ -172,11 +173,13 @@ def _touch(conversation: Conversation, run: ToolRun) -> None:
 def _record(run: ToolRun, *, stuck: bool) -> None:
     ended = Kind.RUN_COMPLETED if run.state == RunState.COMPLETED else Kind.RUN_FAILED
     data: dict[str, Json] = {"label": run.tool_label, "risk": run.risk, "code": run.code, "started_by": run.started_by}
+    if run.started_by == Starter.TEST:
+        data["by"] = run.by_name
     if run.http_status:
         data["http_status"] = run.http_status
     if run.refusal:
         data["refused"] = run.refusal["reason"]
     events.record(
-        Kind.RUN_STUCK if stuck else ended, by=system(run.workspace_id), conversation_id=run.conversation_id or "",
-        subject_id=run.id, tool_name=run.tool_name, data=data,
+        Kind.RUN_STUCK if stuck else ended, by=system(run.workspace_id) if stuck else run.starter,
+        conversation_id=run.conversation_id or "", subject_id=run.id, tool_name=run.tool_name, data=data,
     )  # fmt: skip

@@ -40,7 +40,7 @@ def approval(row: ToolApproval, run: ToolRun | None) -> Object:
 
 def tool_run(row: ToolRun) -> Object:
     """One execution: `raw` is exactly what the tool returned, `result` the same as JSON where it is JSON."""
-    error: Object = {"code": row.code, "message": row.error}
+    error: Object = {"code": row.code, "message": row.error, "detail": row.detail or None}
     return {
         "id": row.id,
         "status": row.state,

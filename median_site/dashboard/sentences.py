@@ -34,20 +34,36 @@ def sentence(event: Event, *, agent: str) -> str:
         text = LINES[event.kind](facts).text
         return text[:1].upper() + text[1:]
     make = _SENTENCES.get(event.kind)
-    return make(facts) if make else f"{facts.who}: {event.kind.replace('.', ' ').replace('_', ' ')}"
+    text = make(facts) if make else f"{facts.who}: {event.kind.replace('.', ' ').replace('_', ' ')}"
+    return text[:1].upper() + text[1:] if text.startswith(facts.who) else text
 
 
 def _ran(facts: Facts) -> str:
     refused = facts.data.get("refused")
-    by_agent = facts.data.get("started_by") == "agent" and facts.data.get("risk") in {"low", "medium"}
-    ran = f"{facts.agent} ran {facts.label}" if by_agent else f"{facts.label} ran"
+    ran = _RAN.get(str(facts.data.get("started_by")), _RAN["agent"])(facts)
     return f"{ran}, and the tool refused: {refused}" if refused else ran
 
 
 def _failed(facts: Facts) -> str:
     status, code = facts.data.get("http_status"), str(facts.data.get("code"))
     why = _CALL_FAILURES.get(code) or (f"The endpoint answered {status}." if status else code.replace("_", " "))
-    return f"{facts.label} did not run: {why}"
+    tested = f" in a test by {facts.data.get('by')}" if facts.data.get("started_by") == "test" else ""
+    return f"{facts.label} did not run{tested}: {why}"
+
+
+def _ran_by_agent(facts: Facts) -> str:
+    """An approved call ran by itself: who approved it stands in the line before."""
+    alone = facts.data.get("started_by") == "agent" and facts.data.get("risk") in {"low", "medium"}
+    return f"{facts.agent} ran {facts.label}" if alone else f"{facts.label} ran"
+
+
+_RAN: Final[Mapping[str, Callable[[Facts], str]]] = {
+    "agent": _ran_by_agent,
+    "teammate": lambda f: f"{f.who} ran {f.label}",
+    "api": lambda f: f"{f.who} ran {f.label}",
+    "session_start": lambda f: f"{f.label} ran at the start of the conversation",
+    "test": lambda f: f"{f.data.get('by')} tested {f.label}",
+}
 
 
 def _switched(facts: Facts) -> str:

@@ -15,6 +15,7 @@ from agent.rows import Turn
 from approvals import jobs
 from conversations import threads
 from conversations.models import Item, ItemKind, Status
+from median_site.dashboard.sentences import sentence
 from median_site.lib import clock
 from median_site.lib.actors import Actor, ActorKind
 from median_site.lib.errors import DomainError, NotFound
@@ -187,8 +188,12 @@ def test_the_endpoint_gets_the_exact_input_the_subject_and_the_name_of_who_ran_i
         _wire(world, "orderStatus", by_api, {"orderNumber": "ORD-1042"}, risk="low", by="the API"),
     ]
     ended = Event.objects.filter(kind__startswith="run.").order_by("id")
-    assert list(ended.values_list("kind", "subject_id")) == [
-        ("run.completed", by_sam.id), ("run.completed", by_api.id),
+    assert list(ended.values_list("kind", "subject_id", "actor_kind", "actor_id", "actor_name")) == [
+        ("run.completed", by_sam.id, "teammate", world.sam.id, "Sam Okafor"),
+        ("run.completed", by_api.id, "api", "key", "Backoffice"),
+    ]
+    assert [sentence(event, agent="Median AI") for event in ended] == [
+        "Sam ran Refund order", "The API ran Order status",
     ]  # fmt: skip
     assert Turn.objects.count() == 0
     world.conversation.refresh_from_db()

@@ -82,7 +82,8 @@ def test_as_a_customer_of_a_conversation(world: World, served: ManifestServer) -
     assert (run.raw, run.http_status, run.headline != "") == ('{"left":3}', 200, True)
     assert run.conversation is None
     assert not Item.objects.filter(ref=run.id).exists()
-    assert Event.objects.get(subject_id=run.id).data["started_by"] == "test"
+    ended = Event.objects.get(subject_id=run.id)
+    assert (ended.actor_kind, ended.data["started_by"], ended.data["by"]) == ("system", "test", "Sam Okafor")
 
 
 def test_what_does_not_fit_is_never_sent(world: World, served: ManifestServer) -> None:
@@ -131,4 +132,5 @@ def test_a_refusal_and_a_failure(world: World, served: ManifestServer) -> None:
     Endpoint.objects.filter(id=world.endpoint.id).update(url="http://127.0.0.1:9/tools")
     failed = call("subscription", by=world.sam.actor)
     assert (failed.run.state, failed.run.error) == ("failed", "The endpoint did not answer in time.")
+    assert failed.run.detail == "All connection attempts failed"
     assert failed.exchange.outbound.url == "http://127.0.0.1:9/tools"
