@@ -21,6 +21,7 @@ from agent.reviewing import reviewer_of
 from agent.rows import ErrandKind, Turn
 from approvals import reviews
 from approvals.reviewer import review as review_module
+from conversations import returning
 from median_site.lib import live
 from median_site.lib.db import at_once, in_thread
 from tools import calls, runs, sync
@@ -74,6 +75,7 @@ class AgentProcess:
         """Take up whatever is due and fits. A database that is away for a while ends nothing."""
         self._rung.clear()
         try:
+            await in_thread(returning.end_snoozes)  # one look at a small index
             free = max(0, min(50, TURNS - len(self._turns)))
             for turn in await in_thread(turns.claim, self.name, limit=free, holding=list(self._turns)):
                 self._start(self._turns, turn.id, self._work(turn))

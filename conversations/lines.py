@@ -76,8 +76,12 @@ LINES: Final[Mapping[str, Callable[[Facts], Line]]] = {
     Kind.HANDED_BACK: lambda f: Line(f"{f.who} handed the thread back to {f.agent}", "user"),
     Kind.ASSIGNED: lambda f: Line(f"{f.who} assigned the thread to {f.data['to']}", "user"),
     Kind.UNASSIGNED: lambda f: Line(f"{f.who} took {f.data['from']} off the thread", "user"),
+    Kind.ASSIGNEE_LEFT: lambda f: Line(
+        f"{f.data['from']} is no longer in the team; nobody has the thread", "user", True
+    ),
     Kind.SNOOZED: lambda f: Line(f"{f.who} snoozed the thread until {_moment(f.data['until'])}", "clock"),
     Kind.WOKEN: lambda f: Line(f"{f.who} ended the snooze", "clock"),
+    Kind.SNOOZE_OVER: lambda f: Line("The snooze is over", "clock", True),
     Kind.RESOLVED: lambda f: Line(f"{f.who} resolved the conversation", "resolve"),
     Kind.CLOSED: lambda f: Line(f"{f.who} closed the conversation", "close"),
     Kind.ARCHIVED: lambda f: Line(f"{f.who} archived the conversation", "archive"),

@@ -117,6 +117,12 @@ class Conversation(models.Model):
             models.Index(fields=["workspace", "customer", "-last_at"], name="conversation_by_customer"),
             models.Index(fields=["workspace", "-last_at", "-id"], name="conversation_newest"),
             models.Index(fields=["workspace", "channel", "status", "-last_at", "-id"], name="conversation_channel"),
+            # What ends snoozes works for every workspace at once.
+            models.Index(
+                fields=["snoozed_until"],
+                name="conversation_snoozed",
+                condition=models.Q(status=Status.OPEN, snoozed_until__isnull=False),
+            ),
         ]
 
     def __str__(self) -> str:

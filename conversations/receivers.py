@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 
 from django.dispatch import receiver
+from django_q.tasks import async_task
 
-from conversations import bulk
+from conversations import bulk, returning
 from conversations.lines import LINES, Facts, Line
 from conversations.models import Conversation, Item, ItemKind
 from median_site.lib import text
 from median_site.lib.actors import Actor, ActorKind
-from team.models import Event
-from team.signals import events_recorded
+from team.models import Event, Teammate
+from team.signals import events_recorded, teammate_removed
 
 
 @receiver(events_recorded, dispatch_uid="conversations.lines")
@@ -25,6 +26,13 @@ def add_lines(events: Sequence[Event], **_: object) -> None:
         [_item(event, line) for event, line in told],
         unread={event.conversation_id for event, line in told if line.unread},
     )
+
+
+@receiver(teammate_removed, dispatch_uid="conversations.teammate_removed")
+def give_up_threads(teammate: Teammate, by: Actor, **_: object) -> None:
+    """Their first threads in the removal's own transaction; a job, queued in it too, has the others in batches."""
+    if returning.give_up(teammate, by=by) == returning.BATCH:
+        async_task("conversations.jobs.give_up", teammate.id, task_name="threads of a teammate who left", save=False)
 
 
 def _line(event: Event, *, agent: str) -> Line:

@@ -5,7 +5,7 @@ from typing import Final, cast
 
 from django.db import connection, transaction
 
-from conversations import access, bulk, reading, signals
+from conversations import access, bulk, reading, returning, signals
 from conversations.models import Channel, Conversation, Customer, Handler, Item, ItemKind, Status
 from median_site.lib import clock, live, text
 from median_site.lib.actors import Actor, ActorKind
@@ -265,6 +265,8 @@ def _set_status(conversation: Conversation, status: Status, *, kind: Kind, by: A
     conversation.status, conversation.snoozed_until = status, None
     conversation.save(update_fields=["status", "snoozed_until"])
     events.record(kind, by=by, conversation_id=conversation.id)
+    if status == Status.OPEN:
+        returning.give_up_again(conversation, by=by)
 
 
 def _advance(

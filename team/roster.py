@@ -12,6 +12,7 @@ from team import events
 from team.access import NotAllowed
 from team.events import Kind
 from team.models import Role, Teammate, Workspace
+from team.signals import teammate_removed
 
 
 class LastOwner(DomainError):
@@ -69,6 +70,7 @@ def remove(teammate_id: str, *, by: Actor) -> Teammate:
         teammate.save(update_fields=["removed_at"])
         events.record(Kind.TEAMMATE_REMOVED, by=by, subject_id=teammate.id, data={"name": teammate.name})
         live.changed("teammate", workspace_id=teammate.workspace_id, id=teammate.id)
+        teammate_removed.send(sender=Teammate, teammate=teammate, by=by)
     return teammate
 
 

@@ -5,5 +5,8 @@ from django.dispatch import Signal
 # events: list[team.models.Event], the rows just written in one go; for what can be done for many at once.
 events_recorded = Signal()
 
+# teammate: team.models.Teammate, removed by: Actor. What they had in the workspace goes to others.
+teammate_removed = Signal()
+
 # event: team.models.Event, each of them, after that.
 event_recorded = Signal()
