@@ -4,11 +4,10 @@ The reviewer may be mistaken or talked round, so each of its findings is looked 
 words alone, such as what a note of the team means, is left to people; so is anything that is not in English.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 
-from approvals.reviewer import words
-from approvals.reviewer.material import Call, Material
+from approvals.reviewer import evidence, words
+from approvals.reviewer.material import Material
 from approvals.reviewer.named import Named, read
 from approvals.reviewer.verdict import QUESTIONS, Verdict
 from tools import values
@@ -46,6 +45,8 @@ def _circumstances(material: Material, named: Named) -> Iterator[str]:
         yield "The customer is not verified."
     if material.notes:
         yield "There are notes of the team in this thread, which only people can weigh."
+    if any(words.speaks_of_doing(text, tool=material.tool) for text in material.learned):
+        yield "What was learned earlier speaks of this, which only people can weigh."
     if values.rows_of(material.input).exact != material.input:
         yield "The input holds characters that do not show, or that look like others."
     if any(named.is_repeated_in(earlier) for earlier in material.earlier):
@@ -76,7 +77,8 @@ def _consent(material: Material, named: Named) -> Iterator[str]:
     customer = [said.text for said in material.said if said.who == "customer"]
     yield from named.missing_from(offer, customer=customer)
     shown = {number for call in material.look_ups for number in words.numbers(call.result)}
-    if set(named.numbers) - shown:
+    about = [call for name in named.names for call in evidence.shown(name, material)]
+    if set(named.numbers) - evidence.amounts(about if named.names else material.look_ups):
         yield "The company’s own data do not show the amount."
     if named.numbers_in(offer) - shown - {number for text in customer for number in words.numbers(text)}:
         yield "The question names a number that nobody else has named."
@@ -89,10 +91,10 @@ def _consent(material: Material, named: Named) -> Iterator[str]:
 def _ownership(material: Material, named: Named) -> Iterator[str]:
     """What the input names was shown by the company's own tools to this customer, and with nobody else in it."""
     for name in named.names:
-        shown = _shown(name, material)
+        shown = evidence.shown(name, material)
         if not shown:
             yield f"The company’s own data have not shown “{name}” for this customer."
-        if any(_names_another(call, material) for call in shown):
+        if any(evidence.names_another(call, material) for call in shown):
             yield f"What the company’s data show for “{name}” names somebody else."
 
 
@@ -105,7 +107,12 @@ def _is_founded(name: str, quote: str, material: Material, named: Named) -> bool
         names_it = not named.names or any(words.names(quote, each) for each in named.names)
         return bool(quote) and names_it and _stands(quote, said)
     if name == "own_account" and named.names:
-        shown = [text for each in named.names for call in _shown(each, material) for text in (call.input, call.result)]
+        shown = [
+            text
+            for each in named.names
+            for call in evidence.shown(each, material)
+            for text in (call.input, call.result)
+        ]
         return bool(quote) and _stands(quote, shown)
     # That something is absent, or a fact which code knows itself, needs no quote; one that is given must be real.
     return not quote or _stands(quote, [*said, material.subject, *(text for _, text in material.from_outside())])
@@ -113,16 +120,3 @@ def _is_founded(name: str, quote: str, material: Material, named: Named) -> bool
 
 def _stands(quote: str, texts: Iterable[str]) -> bool:
     return any(quote in words.squeezed(text) for text in texts)
-
-
-def _shown(name: str, material: Material) -> list[Call]:
-    return [call for call in material.look_ups if words.names(call.input, name) or words.names(call.result, name)]
-
-
-def _names_another(call: Call, material: Material) -> bool:
-    """An email address, or an id made like the customer's, that is not the customer's."""
-    if words.addresses(call.result) - {material.email.lower()}:
-        return True
-    shape = re.fullmatch(r"([A-Za-z]+[_-]?)\d+", material.subject)
-    ids = re.findall(rf"\b{re.escape(shape[1])}\d+\b", call.result) if shape else []
-    return any(each != material.subject for each in ids)

@@ -25,14 +25,22 @@ _YES: Final = re.compile(
     r"|that is (?:right|correct)|exactly|agreed|definitely|certainly|sounds good)\b",
     re.IGNORECASE,
 )
-_PHRASES: Final = re.compile(r"\b(?:that(?: is|'s) right|thank you|go ahead|as soon as possible|have a nice day)\b")
-_COURTESY: Final = _words(
-    "absolutely agreed ah all and appreciate appreciated asap awesome be certainly confirm confirmed confirming"
-    " correct course definitely do exactly fine for go good great happy hello hey hi i i'd i'm is it it's kind lovely"
-    " me much now"
-    " of oh ok okay perfect please proceed so sounds super sure thank thanks that that's that'd the this today very we"
-    " wonderful works would yeah yep yes you your yup"
+_PHRASES: Final = re.compile(
+    r"\b(?:thank you|go ahead|of course|sounds (?:good|great|perfect)|as soon as possible|have a nice day"
+    r"|(?:so|very) (?:much|kind)|kind of you|that works|(?:please )?do (?:it|that|so)(?: now)?|please do"
+    r"|i (?:confirm|agree)"
+    r"|that(?: is|'s) (?:right|correct|fine|good|great|perfect|ok|okay|lovely|wonderful|very kind(?: of you)?)"
+    r"|that(?: would|'d) be (?:fine|good|great|perfect|lovely|wonderful|awesome|very kind)"
+    r"|i(?: would|'d) (?:appreciate|like) (?:it|that)|is correct)\b"
 )
+# No verb that could say how things are: "it works now" and "I'm good" begin with an okay, too, and want nothing.
+_COURTESY: Final = _words(
+    "absolutely agreed ah and appreciated asap awesome certainly confirmed correct course definitely exactly fine for"
+    " great happy hello hey hi kind lovely me much oh ok okay perfect please proceed super sure thank thanks that the"
+    " this today very wonderful yeah yep yes yup"
+)
+# Words of the agent's question with which a customer can also say that it was done, or that it need not be.
+_NOT_ECHOED: Final = _words("and arrived as because came do i is it paid please reason right that was with you")
 # What may stand in the agent's question beside the action, its values and the words of the tool's own description.
 _PLAIN: Final = _words(
     "a account an and arrived as back because came card completely do for full i in is it number of on order original"
@@ -66,7 +74,11 @@ _STEERING: Final = re.compile(
             r"|confirm|agree|consent|authori[sz]|approv)",
             r"\b(?:already|pre)[ -]?(?:authori[sz]|clear|confirm|verif|approv)",
             r"<\||\[/?inst\]|<<|>>|```|</?[a-z]\w*[ >]|\{\{|\{%|\bbegin (?:data|system)|\bend (?:of )?data",
-            r"\b(?:without|no) (?:asking|checking|review|further|confirmation)",
+            r"\b(?:without|no) (?:asking|checking|review|further|confirmation|questions)",
+            r"\b(?:let|wave|push|put) (?:it|this|that|them|everything|anything) through\b|\bsign(?:ed|s)?[ -]?off\b",
+            r"\bon sight\b|\bsay yes\b|\bgrant (?:any|all|every|whatever|it|this|that|the|her|him|them)\b",
+            r"\bagents?\s*:|\b(?:to|for|attention|dear) (?:all |the )?(?:agents?|models?|ai|bots?|assistants?)\b",
+            r"\b(?:whoever|anyone who|those who) (?:checks?|reads?|reviews?|sees?|handles?|decides?)\b",
         )
     ),
     re.IGNORECASE,
@@ -106,9 +118,16 @@ def parts_of(name: str) -> list[str]:
     return [part.lower() for part in _NAME_PART.findall(name)]
 
 
+def speaks_of_doing(text: str, *, tool: str) -> bool:
+    """Whether a text has the tool's verb in it: of refundOrder refund, refunds, refunded."""
+    verb = next(iter(parts_of(tool)), "")
+    return bool(verb) and re.search(rf"\b{re.escape(verb)}", text, re.IGNORECASE) is not None
+
+
 def names(text: str, value: str) -> bool:
-    """Whether a value stands in a text as a whole: ORD-104 does not stand in ORD-1042."""
-    return re.search(rf"(?<![\w-]){re.escape(squeezed(value))}(?![\w-])", squeezed(text), re.IGNORECASE) is not None
+    """Whether a value stands in a text as a whole: ORD-104 does not stand in ORD-1042, nor in ORD-104/2."""
+    whole = rf"(?<![\w-])(?<!\w[./#:]){re.escape(squeezed(value))}(?![\w-]|[./#:]\w)"
+    return re.search(whole, squeezed(text), re.IGNORECASE) is not None
 
 
 def is_yes(text: str) -> bool:
@@ -119,7 +138,8 @@ def is_yes(text: str) -> bool:
 def is_plain(text: str, *, offer: str) -> bool:
     """Nothing in it but courtesy and words of the offer: no condition, no other wish, no other number."""
     words = _PHRASES.sub(" ", text.replace("’", "'").lower())
-    return not _STRANGE.search(words) and set(tokens(words)) <= _COURTESY | set(tokens(offer))
+    echoed = set(tokens(offer)) - _NOT_ECHOED
+    return bool(text.strip()) and not _STRANGE.search(words) and set(tokens(words)) <= _COURTESY | echoed
 
 
 def closing_question(text: str) -> str | None:
