@@ -14,6 +14,7 @@ urlpatterns = [
     path("agent/tools/", include("tools.urls")),
     path("agent/", include("agent.urls")),
     path("customers/", include("median_site.dashboard.customer_urls")),
+    path("settings/replies/", include("median_site.dashboard.reply_urls")),
     path("settings/", include("team.urls")),
     path("join/<str:token>/", join_views.join, name="join"),
     path("me/theme", account.theme, name="theme"),

@@ -65,6 +65,8 @@ class Kind(StrEnum):
     TEAMMATE_REMOVED = "teammate.removed"
     API_KEY_MADE = "api_key.made"
     API_KEY_REVOKED = "api_key.revoked"
+    SAVED_REPLY_SAVED = "saved_reply.saved"
+    SAVED_REPLY_REMOVED = "saved_reply.removed"
     PASSWORD_CHANGED = "account.password_changed"  # noqa: S105  # a kind of event
     SECOND_STEP_ADDED = "account.second_step_added"
     SECOND_STEP_REMOVED = "account.second_step_removed"

@@ -10,8 +10,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from conversations import access
-from conversations.models import Conversation, SavedReply
+from conversations import access, saved_replies
+from conversations.models import Conversation
 from median_site.lib import clock, ids, strict_json, times
 from median_site.lib.errors import DomainError, NotFound
 from median_site.lib.strict_json import JsonError
@@ -30,7 +30,7 @@ def menu(request: TeammateRequest, conversation_id: str) -> HttpResponse:
     """What the slash menu offers: tools and saved replies."""
     conversation = access.conversation(request.teammate.actor, conversation_id)
     tools = sorted(offered.to_team(conversation), key=lambda tool: tool.label.lower())
-    replies = SavedReply.objects.filter(workspace_id=conversation.workspace_id).order_by("title")
+    replies = saved_replies.listed(conversation.workspace_id)
     return render(request, "inbox/_slash.html", {"conversation": conversation, "tools": tools, "replies": replies})
 
 

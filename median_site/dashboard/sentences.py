@@ -109,6 +109,8 @@ _SENTENCES: Final[Mapping[str, Callable[[Facts], str]]] = {
     Kind.TEAMMATE_REMOVED: lambda f: f"{f.who} removed {f.data.get('name')} from the team",
     Kind.API_KEY_MADE: lambda f: f"{f.who} made the API key {f.data.get('name')}",
     Kind.API_KEY_REVOKED: lambda f: f"{f.who} revoked the API key {f.data.get('name')}",
+    Kind.SAVED_REPLY_SAVED: lambda f: f"{f.who} wrote the saved reply {f.data.get('title')}",
+    Kind.SAVED_REPLY_REMOVED: lambda f: f"{f.who} deleted the saved reply {f.data.get('title')}",
     Kind.PASSWORD_CHANGED: lambda f: f"{f.who} set a new password",
     Kind.SECOND_STEP_ADDED: lambda f: f"{f.who} added a second step to their sign-in",
     Kind.SECOND_STEP_REMOVED: lambda f: f"{f.who} took a second step off their sign-in",

@@ -16,7 +16,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from conversations import threads
+from conversations import saved_replies, threads
 from conversations.models import Customer, Lesson
 from median_site.lib import clock, hub, ids
 from median_site.lib.db import in_thread
@@ -33,7 +33,7 @@ from tools.models import HttpTool, Starter, ToolVersion
 OPEN = re.compile(r"accounts/|widget/|w/<slug:slug>/|v1/docs|logs/export|join/")
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 FIELDS = {"text": "Hi", "reason": "No", "url": "https://elsewhere.example/tools", "on": "1", "number": "1"}
-FIELDS |= {"role": "member"}
+FIELDS |= {"role": "member", "title": "Hello"}
 BODIES = {
     "messages": {"text": "Hi", "client_id": "message-1"},
     "notes": {"text": "Hi"},
@@ -105,6 +105,7 @@ def theirs(world: World) -> dict[str, str]:
     invitation, _ = invitations.make(by=world.sam.actor, email="new@fernhill.example", role="member")
     key, _ = api_keys.make(by=world.sam.actor, name="Deploy script", scopes=["read"])
     session_key = signed_in(world.kim)[1].split("=", 1)[1]
+    reply = saved_replies.add(by=world.sam.actor, title="Shipping", wording="It takes 2 to 5 days.")
     session = UserSession.objects.create(pk=80_808, user=world.kim.user, ip="127.0.0.1", session_key=session_key)
     return {
         "conversation_id": world.conversation.id,
@@ -121,6 +122,7 @@ def theirs(world: World) -> dict[str, str]:
         "invitation_id": invitation.id,
         "key_id": key.id,
         "session_id": str(session.pk),
+        "reply_id": reply.id,
     }
 
 
