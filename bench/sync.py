@@ -1,6 +1,7 @@
-"""A sync of 100 tools, signed and stored, beside a bare httpx GET of the same manifest; and its statements."""
+"""A sync of 100 tools beside a bare httpx GET and one upsert of 100 rows; its statements; an OpenAPI import of 1 MB."""
 
 import asyncio
+import copy
 import json
 
 import httpx
@@ -18,8 +19,8 @@ from median_site.lib.actors import system  # noqa: E402
 from median_site.lib.db import in_thread  # noqa: E402
 from tests import world as worlds  # noqa: E402
 from tests.manifest_server import ManifestServer, manifest_server  # noqa: E402
-from tools import manifest, sync  # noqa: E402
-from tools.models import Endpoint, EndpointSync  # noqa: E402
+from tools import manifest, storing, sync  # noqa: E402
+from tools.models import Endpoint, EndpointSync, Tool  # noqa: E402
 
 N = 100
 WARM_UP = 10
@@ -27,10 +28,20 @@ TOOLS = 100
 
 
 def tools(version: int) -> list[dict[str, object]]:
-    return [
-        {"name": f"tool{n}", "description": f"Version {version}.", "risk": "high", "input": worlds.REFUND}
-        for n in range(TOOLS)
-    ]
+    """Each with a schema of its own, which no earlier version had."""
+    made: list[dict[str, object]] = []
+    for n in range(TOOLS):
+        schema = copy.deepcopy(worlds.REFUND)
+        schema["properties"]["orderNumber"]["description"] = f"The order of tool {n}, version {version}."
+        made.append({"name": f"tool{n}", "description": f"Version {version}.", "risk": "high", "input": schema})
+    return made
+
+
+def upsert(rows: list[Tool], version: int) -> None:
+    """The floor of a sync in which everything changed: one statement for 100 rows, and its commit."""
+    for row in rows:
+        row.description = f"Version {version}."
+    Tool.objects.bulk_create(rows, update_conflicts=True, unique_fields=["id"], update_fields=storing.FILLED)
 
 
 def add(world: worlds.World, url: str) -> Endpoint:
@@ -55,30 +66,38 @@ def statements(endpoint: Endpoint, count: int) -> int:
 async def main(served: ManifestServer) -> None:
     endpoint = await in_thread(lambda: add(worlds.build(), served.url))
     by = system(endpoint.workspace_id)
-    samples: dict[str, list[float]] = {"bare": [], "same": [], "changed": []}
+    samples: dict[str, list[float]] = {"get": [], "floor": [], "not modified": [], "same": [], "changed": []}
     async with httpx.AsyncClient(trust_env=False) as client:
 
         async def get() -> None:
             json.loads((await client.get(served.url)).content)
+
+        async def get_and_upsert() -> None:
+            await get()
+            await in_thread(upsert, rows, number)
 
         async def run() -> None:
             await sync.run(endpoint.id, by=by)
 
         for number in range(N + WARM_UP):
             await in_thread(forget, endpoint)
-            served.tools = tools(number)
-            taken = {
-                "changed": await harness.timed(run),
-                "same": await harness.timed(run),
-                "bare": await harness.timed(get),
-            }
+            served.tools, served.etag = tools(number), ""
+            taken = {"changed": await harness.timed(run), "same": await harness.timed(run)}
+            served.etag = f'"{number}"'
+            await run()
+            taken |= {"not modified": await harness.timed(run), "get": await harness.timed(get)}
+            rows = await in_thread(lambda: list(Tool.objects.filter(endpoint=endpoint)))
+            taken["floor"] = await harness.timed(get_and_upsert)
             if number >= WARM_UP:
                 for name, took in taken.items():
                     samples[name].append(took)
-    harness.report("bare httpx GET of 100 tools", samples["bare"])
-    harness.report("sync, nothing changed", samples["same"], ratio=harness.ratio_of(samples["same"], samples["bare"]))
-    ratio, many = harness.ratio_of(samples["changed"], samples["bare"]), await in_thread(statements, endpoint, TOOLS)
-    harness.report("sync, all 100 changed", samples["changed"], ratio=ratio, statements=many)
+    harness.report("bare httpx GET of 100 tools, parsed", samples["get"])
+    harness.report("the same GET and one upsert of 100 rows", samples["floor"])
+    for name, words in (("not modified", "answered 304"), ("same", "nothing changed"), ("changed", "all 100 changed")):
+        harness.report(f"sync, {words}", samples[name], ratio=harness.ratio_of(samples[name], samples["floor"]))
+    for count in (1, TOOLS):
+        many = await in_thread(statements, endpoint, count)
+        harness.report(f"statements of a sync, tools changed: {count}", [0.0], statements=many)
 
 
 if __name__ == "__main__":

@@ -104,7 +104,7 @@ def name_of(path: Sequence[Step]) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step[:80]}" for step in path).removeprefix(".")
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=512)  # about 10 kB each: more than a workspace may have switched on, so that a sync finds its own
 def _compiled(text: str) -> Compiled:
     if len(text.encode()) > MAX_BYTES:
         raise SchemaError("The schema is larger than 32 KB.")

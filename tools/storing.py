@@ -15,7 +15,7 @@ from tools.manifest import Manifest, ManifestTool, RefusedTool
 from tools.models import Endpoint, EndpointSync, Tool
 
 _ETAG: Final = re.compile(r'(W/)?"[!#-~]{0,190}"')
-_FILLED: Final = ["endpoint", "definition", "label", "description", "risk", "input_schema", "session_start", "requires",
+FILLED: Final = ["endpoint", "definition", "label", "description", "risk", "input_schema", "session_start", "requires",
                   "extra", "content_hash", "present", "switched_on"]  # fmt: skip
 
 
@@ -27,7 +27,7 @@ def store(endpoint: Endpoint, served: Manifest, *, row: EndpointSync, by: Actor,
     plan = _plan(endpoint, served)
     Tool.objects.filter(id__in=plan.gone).update(present=False)
     # One INSERT … ON CONFLICT: bulk_update takes ten times as long to write its statement as the database to run it.
-    Tool.objects.bulk_create(plan.filled, update_conflicts=True, unique_fields=["id"], update_fields=_FILLED)
+    Tool.objects.bulk_create(plan.filled, update_conflicts=True, unique_fields=["id"], update_fields=FILLED)
     refused: list[Json] = [
         {"name": tool.name, "path": tool.path, "reason": tool.reason, "code": code} for tool, code in plan.refused
     ]
@@ -52,14 +52,17 @@ def _plan(endpoint: Endpoint, served: Manifest) -> _Plan:
     rows = Tool.objects.filter(
         Q(endpoint=endpoint, present=True) | Q(name__in=names), workspace_id=endpoint.workspace_id
     )
-    stored = {tool.name: tool for tool in rows.select_related("endpoint")}
+    stored = {tool.name: tool for tool in rows}
     gone = [row for row in stored.values() if row.endpoint_id == endpoint.id and row.present and row.name not in names]
     plan = _Plan([], [row.id for row in gone], [(tool, tool.code) for tool in served.refused], [])
     free = roster.free(endpoint.workspace_id) + sum(row.switched_on for row in gone)
+    taken = {name: row for name, row in stored.items() if row.present and row.endpoint_id != endpoint.id}
+    owners = Endpoint.objects.in_bulk({row.endpoint_id for row in taken.values()} - {None}) if taken else {}
     for tool in served.tools:
         known = stored.get(tool.name)
-        if known and known.present and known.endpoint_id != endpoint.id:
-            plan.refused.append((RefusedTool(tool.name, "", _taken(known)), "name_taken"))
+        if tool.name in taken:
+            reason = _taken(owners.get(taken[tool.name].endpoint_id))
+            plan.refused.append((RefusedTool(tool.name, "", reason), "name_taken"))
         elif not (known and known.present and known.content_hash == tool.content_hash):
             free -= _take(
                 plan, tool, known or Tool(workspace_id=endpoint.workspace_id, name=tool.name), endpoint, free=free
@@ -91,6 +94,5 @@ def _content(row: Tool) -> Content:
     return Content(row.label, row.description, row.risk, row.requires, start, row.input_schema, extra)
 
 
-def _taken(known: Tool) -> str:
-    owner = known.endpoint.url if known.endpoint else "HTTP tools"
-    return f"The name is taken: {owner} had it first."
+def _taken(owner: Endpoint | None) -> str:
+    return f"The name is taken: {owner.url if owner else 'HTTP tools'} had it first."

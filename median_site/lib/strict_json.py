@@ -98,9 +98,7 @@ def _checked(value: Json) -> list[str]:
 def dumps(value: Json, *, sort_keys: bool = False) -> str:
     """Compact JSON, keys in their order, characters beyond ASCII as they are. Refuses NaN and lone surrogates."""
     try:
-        text = json.dumps(
-            value, ensure_ascii=False, separators=(",", ":"), sort_keys=sort_keys, check_circular=False
-        )
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=sort_keys, check_circular=False)
         if _FRACTION.search(text):  # json.dumps writes a Fraction as any float, but everything else ten times as fast
             text = _written(value, sort_keys=sort_keys)
     except RecursionError:
