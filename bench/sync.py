@@ -1,7 +1,6 @@
 """A sync of 100 tools beside a bare httpx GET and one upsert of 100 rows; its statements; an OpenAPI import of 1 MB."""
 
 import asyncio
-import copy
 import json
 
 import httpx
@@ -31,8 +30,7 @@ def tools(version: int) -> list[dict[str, object]]:
     """Each with a schema of its own, which no earlier version had."""
     made: list[dict[str, object]] = []
     for n in range(TOOLS):
-        schema = copy.deepcopy(worlds.REFUND)
-        schema["properties"]["orderNumber"]["description"] = f"The order of tool {n}, version {version}."
+        schema = worlds.REFUND | {"description": f"Of tool {n}, version {version}."}
         made.append({"name": f"tool{n}", "description": f"Version {version}.", "risk": "high", "input": schema})
     return made
 
