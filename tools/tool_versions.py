@@ -13,7 +13,7 @@ from median_site.lib.strict_json import Json
 from team import events
 from team.events import Kind
 from tools import http_definitions, roster
-from tools.http_definitions import Change, Definition
+from tools.http_definitions import Definition
 from tools.http_tools import definition_of
 from tools.models import HttpTool, Tool, ToolVersion
 
@@ -61,11 +61,6 @@ def definitions_by_name(workspace_id: str, *, number: int | None) -> dict[str, D
 def drafted(workspace_id: str) -> list[Definition]:
     """What the next version would hold, in the order of the names."""
     return [definition_of(draft) for draft in HttpTool.objects.filter(workspace_id=workspace_id).order_by("name")]
-
-
-def unpublished(workspace_id: str) -> list[Change]:
-    """What publishing the drafts now would change."""
-    return http_definitions.diff(definitions(newest(workspace_id)), drafted(workspace_id))
 
 
 def fingerprint(held: Sequence[Definition]) -> str:

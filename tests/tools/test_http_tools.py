@@ -18,7 +18,7 @@ from median_site.lib.strict_json import Json
 from team.models import Event
 from tests.tools.http_tools_at_hand import TEXT, draft, parameter, publish
 from tests.world import TOOLS, World
-from tools import by_hand, endpoints, http_tools, manifest, offered, roster, sync, tool_versions
+from tools import by_hand, endpoints, http_overview, http_tools, manifest, offered, roster, sync, tool_versions
 from tools.http_tools import InvalidDefinition
 from tools.models import HttpTool, Tool, ToolRun, ToolVersion
 
@@ -77,7 +77,7 @@ def test_a_version_never_changes_and_going_back_is_a_new_one(world: World) -> No
     assert (third.number, third.restored_from, third.by_name) == (3, 1, "Sam Okafor")
     assert third.definitions == first.definitions == ToolVersion.objects.get(number=1).definitions
     assert offered_to(threads.start(world.ana)) == {"stockLevel": "How many are left."}
-    assert [change.fields for change in tool_versions.unpublished(world.fernhill.id)] == [
+    assert [change.fields for change in http_overview.summary(world.fernhill.id).changes] == [
         [("description", "How many are left.", "Changed.")]
     ]
     assert Event.objects.filter(kind="http_tools.published").count() == 3
