@@ -15,6 +15,7 @@ from median_site.lib.strict_json import Json
 from team import events
 from team.events import Kind
 from tools import differences
+from tools.client import DEADLINE_S
 from tools.failures import SyncFailure
 from tools.models import Endpoint, EndpointSync
 
@@ -22,8 +23,9 @@ RATE_LIMIT: Final = 10  # syncs a minute and endpoint, over all processes
 MINUTE: Final = timedelta(minutes=1)
 KEPT: Final = 20
 REUSED_FOR: Final = timedelta(seconds=5)
-# A sync that began longer ago and has not ended never will: its process died.
-LOST_AFTER: Final = timedelta(seconds=15)
+# A sync that began longer ago and has not ended never will: its process died. Its fetch has ten seconds, and whoever
+# waits for it here waits no longer than this.
+LOST_AFTER: Final = timedelta(seconds=DEADLINE_S + 1)
 
 
 @dataclass(frozen=True, slots=True)

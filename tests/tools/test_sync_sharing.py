@@ -94,7 +94,10 @@ def test_a_failure_is_not_reused_and_a_press_reuses_nothing(served: ManifestServ
 
 def test_a_sync_whose_process_died_is_waited_for_no_longer(served: ManifestServer, endpoint: Endpoint) -> None:
     lost = sync_log.begin(endpoint.id, by=system(endpoint.workspace_id), fresh=True).row
-    EndpointSync.objects.filter(id=lost.id).update(at=clock.now() - timedelta(seconds=16))
+    EndpointSync.objects.filter(id=lost.id).update(at=clock.now() - timedelta(seconds=10.8))
+    waited = one(endpoint, fresh=False)
+    assert (waited.id, waited.ended_at, served.requests) == (lost.id, None, [])
+    assert waited.at < clock.now() - timedelta(seconds=11)
     assert one(endpoint, fresh=False).id != lost.id
     assert len(served.requests) == 1
 
