@@ -84,6 +84,7 @@ def test_type_hints_become_the_schema_and_the_arguments() -> None:
         anything: dict,
         note: str | None = None,
         old: Optional[int] = 7,  # noqa: UP045 - the older spelling must work as well
+        when: Literal["now"] | None = None,
     ) -> list[Json]:
         return [who.tool_call_id, text, days, ratio, sure, kind, *names, counts["x"], note, old]
 
@@ -99,8 +100,9 @@ def test_type_hints_become_the_schema_and_the_arguments() -> None:
             "names": {"type": "array", "items": {"type": "string"}},
             "counts": {"type": "object", "additionalProperties": {"type": "integer"}},
             "anything": {"type": "object"},
-            "note": {"anyOf": [{"type": "string"}, {"type": "null"}]},
-            "old": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+            "note": {"type": ["string", "null"]},
+            "old": {"type": ["integer", "null"]},
+            "when": {"anyOf": [{"enum": ["now"]}, {"type": "null"}]},
         },
         "required": ["text", "days", "ratio", "sure", "kind", "names", "counts", "anything"],
         "additionalProperties": False,
@@ -111,6 +113,8 @@ def test_type_hints_become_the_schema_and_the_arguments() -> None:
     }  # fmt: skip
     reply = client.call("everything", given, tool_call_id="call_7")
     assert (reply.status, reply.data) == (200, ["call_7", "t", 2, 0.5, True, "b", "n", 1, None, 7])
+    wrong = client.call("everything", {**given, "old": "7"})
+    assert wrong.data["error"]["message"] == "old must be of type integer or null, not string."
 
 
 def test_hints_that_say_nothing_are_refused() -> None:

@@ -54,7 +54,10 @@ def _field(hint: Any, *, at: str) -> p.Field:  # a type hint is any object; typi
     if origin is dict and args[0] is str:
         return p.Field({"type": "object", "additionalProperties": _field(args[1], at=at).schema})
     if origin in (Union, types.UnionType):
-        return p.Field({"anyOf": [_member(arg, at=at).schema for arg in args]})
+        members = [_member(arg, at=at).schema for arg in args]
+        if all(member.keys() == {"type"} for member in members):  # an input that does not fit is then told the types
+            return p.Field({"type": [member["type"] for member in members]})
+        return p.Field({"anyOf": [*members]})
     raise TypeError(f"{at} has the type {hint!r}; use str, int, float, bool, list, dict, Literal, a union, or input=")
 
 

@@ -56,7 +56,8 @@ def _fault(error: ValidationError) -> tuple[str, str]:
     field = _path(at)
     subject = field or "The input"
     if kind == "type":
-        return field, f"{subject} must be of type {' or '.join(value)}, not {_type_name(error.instance)}."
+        types = " or ".join(sorted(value, key="null".__eq__))  # null last
+        return field, f"{subject} must be of type {types}, not {_type_name(error.instance)}."
     if kind == "enum":
         return field, f"{subject} must be one of {', '.join(_shown(option) for option in value)}."
     if kind in _BOUNDS:
