@@ -5,6 +5,7 @@ from typing import Final
 from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.db import models
 
+from conversations.files import File
 from conversations.words import Names, Words
 from median_site.lib import clock, ids
 from median_site.lib.actors import Actor, ActorKind
@@ -178,6 +179,8 @@ class Item(models.Model):
     model = models.CharField(max_length=40, blank=True)
     # For a line the event's kind, for a card its call's id; for a customer's message the sender's own id of it.
     ref = models.CharField(max_length=64, blank=True)
+    # What was sent with it, as it is shown (see `sent`): a copy, since nothing about a sent file ever changes.
+    files = models.JSONField(default=list, db_default=[])
     created_at = models.DateTimeField()
 
     class Meta:
@@ -198,9 +201,61 @@ class Item(models.Model):
         return f"{self.kind} {self.number}"
 
     @property
+    def sent(self) -> tuple[File, ...]:
+        return tuple(File(**file) for file in self.files)
+
+    @property
     def element_id(self) -> str:
         """Its id in the dashboard's pages: a card's is its call's, so that cards of several threads fit on one page."""
         return self.ref if self.kind in {ItemKind.APPROVAL, ItemKind.RUN} else f"item-{self.number}"
+
+
+class Attachment(models.Model):
+    """A file that came up to be sent with a message or a note; without an item it has not been sent.
+
+    Before their first message a customer has no conversation; sending gives their files one.
+    """
+
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, null=True, related_name="+")
+    item = models.ForeignKey(Item, on_delete=models.CASCADE, null=True, related_name="+")
+    # An Actor's kind and id: only they may send it.
+    uploader_kind = models.CharField(max_length=8)
+    uploader_id = models.CharField(max_length=32)
+    name = models.CharField(max_length=150)
+    content_type = models.CharField(max_length=40)
+    # Of the bytes that are kept.
+    size = models.PositiveIntegerField()
+    sha256 = models.CharField(max_length=64)
+    width = models.PositiveIntegerField(default=0)
+    height = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+
+    class Meta:
+        indexes = [models.Index(fields=["created_at"], name="attachment_unsent", condition=models.Q(item=None))]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def file(self) -> File:
+        return File(self.id, self.name, self.content_type, self.size, self.width, self.height)
+
+
+class AttachmentBytes(models.Model):
+    """The bytes of an attachment, apart from its row, so that nobody reads them by accident.
+
+    A picture has two more: one of at most 480 pixels a side for threads, one of at most 1,024 for models.
+    """
+
+    attachment = models.OneToOneField(Attachment, on_delete=models.CASCADE, primary_key=True, related_name="bytes")
+    data = models.BinaryField()
+    thumbnail = models.BinaryField(null=True)
+    reading = models.BinaryField(null=True)
+
+    def __str__(self) -> str:
+        return self.attachment_id
 
 
 class ReadMark(models.Model):

@@ -1,11 +1,12 @@
 """What happens in a thread. Every change takes the conversation's lock, moves its version, and is pushed at commit."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, cast
 
 from django.db import connection, transaction
 
-from conversations import access, bulk, reading, returning, signals
+from conversations import access, attachments, bulk, reading, returning, signals, writing
 from conversations.models import Channel, Conversation, Customer, Handler, Item, ItemKind, Status
 from median_site.lib import clock, live, text
 from median_site.lib.actors import Actor, ActorKind
@@ -14,22 +15,8 @@ from median_site.lib.strict_json import Json
 from team import events
 from team.events import Kind
 
-TEXT_LIMIT: Final = 8_000
-EXCERPT_LENGTH: Final = 200
 # A customer who writes after these begins a new conversation.
 OVER: Final = (Status.CLOSED, Status.ARCHIVED)
-
-
-class EmptyText(DomainError):
-    code = "empty"
-    message = "Write something first."
-    status = 422
-
-
-class TextTooLong(DomainError):
-    code = "too_long"
-    message = f"A message has at most {TEXT_LIMIT:,} characters."
-    status = 422
 
 
 class Archived(DomainError):
@@ -63,13 +50,20 @@ def add(
     ref: str = "",
     model: str = "",
     unread: bool = False,
+    files: Sequence[str] = (),
+    files_by: Actor | None = None,
 ) -> Item:
-    """Put one item at the end of a locked conversation's thread. `unread` makes it unread for every teammate."""
+    """Put one item at the end of a locked conversation's thread. `unread` makes it unread for every teammate.
+
+    `files`: ids of attachments that `files_by`, else `by`, has not sent yet. Raises TooManyFiles, FileGone.
+    """
     body, replaced = text.clean(body)
+    uploader = files_by or by
+    sent = attachments.unsent(conversation, files, by=uploader) if files and uploader else []
     said = kind in {ItemKind.CUSTOMER, ItemKind.AGENT, ItemKind.TEAM}
     at = clock.now()
-    number = _advance(conversation, at=at, excerpt=text.excerpt(body, EXCERPT_LENGTH) if said else None, unread=unread)
-    return Item.objects.create(
+    number = _advance(conversation, at=at, excerpt=writing.excerpt(body, sent) if said else None, unread=unread)
+    item = Item.objects.create(
         workspace_id=conversation.workspace_id,
         conversation=conversation,
         number=number,
@@ -81,8 +75,11 @@ def add(
         author_name=by.name if by else "",
         ref=ref,
         model=model,
+        files=[file.as_json() for file in sent],
         created_at=at,
     )
+    attachments.put_on(item)
+    return item
 
 
 def touch(conversation: Conversation, *, kind: ItemKind, ref: str) -> None:
@@ -102,13 +99,16 @@ def start(customer: Customer, *, channel: Channel = Channel.WIDGET) -> Conversat
     return conversation
 
 
-def from_customer(customer: Customer, *, channel: Channel, body: str, client_id: str) -> Item:
+def from_customer(
+    customer: Customer, *, channel: Channel, body: str, client_id: str, files: Sequence[str] = ()
+) -> Item:
     """The customer wrote: into their newest conversation on this channel, or a new one when that is closed or archived.
 
     `client_id` is the sender's own id of the message: sent again it gives the item already there, and nothing happens
-    twice. Raises EmptyText, TextTooLong.
+    twice. `files`: ids of attachments the customer has not sent yet. Raises EmptyText, TextTooLong, TooManyFiles,
+    FileGone.
     """
-    _check(body)
+    writing.check(body, files=files)
     with transaction.atomic():
         Customer.objects.select_for_update(no_key=True).get(pk=customer.pk)
         newest = customer.conversations.filter(channel=channel).order_by("-created_at").first()
@@ -118,15 +118,18 @@ def from_customer(customer: Customer, *, channel: Channel, body: str, client_id:
             return repeated
         if newest is None or newest.status in OVER:
             newest = start(customer, channel=channel)
-        return customer_wrote(newest.id, body=body, client_id=client_id)
+        return customer_wrote(newest.id, body=body, client_id=client_id, files=files)
 
 
-def customer_wrote(conversation_id: str, *, body: str, client_id: str) -> Item:
+def customer_wrote(
+    conversation_id: str, *, body: str, client_id: str, files: Sequence[str] = (), files_by: Actor | None = None
+) -> Item:
     """Add the customer's message; a resolved conversation opens again, and the agent gets a turn if it has it.
 
-    `client_id` as in `from_customer`. Raises EmptyText, TextTooLong, and NotOpen for one that is closed or archived.
+    As `from_customer`; `files_by` brought the files, if not the customer. Raises NotOpen for one that is closed or
+    archived, too.
     """
-    _check(body)
+    writing.check(body, files=files)
     with transaction.atomic():
         conversation = lock(conversation_id)
         repeated = conversation.items.filter(kind=ItemKind.CUSTOMER, ref=client_id).first()
@@ -142,7 +145,7 @@ def customer_wrote(conversation_id: str, *, body: str, client_id: str) -> Item:
             _set_status(conversation, Status.OPEN, kind=Kind.REOPENED, by=customer)
         item = add(
             conversation, kind=ItemKind.CUSTOMER, body=body, by=customer, ref=client_id,
-            unread=not conversation.agent_has_it,
+            unread=not conversation.agent_has_it, files=files, files_by=files_by,
         )  # fmt: skip
         events.record(Kind.CUSTOMER_WROTE, by=customer, conversation_id=conversation.id)
         signals.customer_wrote.send(sender=Conversation, conversation=conversation)
@@ -160,9 +163,9 @@ def agent_replied(conversation: Conversation, *, body: str, ref: str, model: str
     return item
 
 
-def reply(conversation_id: str, *, by: Actor, body: str) -> Item:
+def reply(conversation_id: str, *, by: Actor, body: str, files: Sequence[str] = ()) -> Item:
     """A teammate's answer to the customer. It takes the thread over from the agent. Raises NotOpen."""
-    _check(body)
+    writing.check(body, files=files)
     with transaction.atomic():
         conversation = lock(conversation_id, by=by)
         if not conversation.is_open:
@@ -171,18 +174,18 @@ def reply(conversation_id: str, *, by: Actor, body: str) -> Item:
             _take(conversation, by=by)
         if conversation.mark == "failed":
             bulk.mark({conversation.id: bulk.Mark(0, "", "")}, cards=[])
-        item = add(conversation, kind=ItemKind.TEAM, body=body, by=by)
+        item = add(conversation, kind=ItemKind.TEAM, body=body, by=by, files=files)
         events.record(Kind.TEAMMATE_REPLIED, by=by, conversation_id=conversation.id)
         reading.record(conversation, by=by, number=item.number)
     return item
 
 
-def note(conversation_id: str, *, by: Actor, body: str) -> Item:
+def note(conversation_id: str, *, by: Actor, body: str, files: Sequence[str] = ()) -> Item:
     """A teammates-only message. It takes nothing over and reopens nothing."""
-    _check(body)
+    writing.check(body, files=files)
     with transaction.atomic():
         conversation = lock(conversation_id, by=by)
-        item = add(conversation, kind=ItemKind.NOTE, body=body, by=by)
+        item = add(conversation, kind=ItemKind.NOTE, body=body, by=by, files=files)
         events.record(Kind.NOTE_LEFT, by=by, conversation_id=conversation.id)
     return item
 
@@ -243,13 +246,6 @@ def reopen(conversation_id: str, *, by: Actor) -> Conversation:
         if not conversation.is_open:
             _set_status(conversation, Status.OPEN, kind=Kind.REOPENED, by=by)
     return conversation
-
-
-def _check(body: str) -> None:
-    if not body.strip():
-        raise EmptyText(field="text")
-    if len(body) > TEXT_LIMIT:
-        raise TextTooLong(field="text")
 
 
 def _take(conversation: Conversation, *, by: Actor) -> None:
