@@ -1,7 +1,7 @@
 """Keeps what a model reads inside a number of characters, which stands for its context. Pure.
 
-Old tool results are shortened first, with a note in their place, then the oldest messages are left out. The raw output
-of a run is stored elsewhere and stays whole.
+Old tool results and pictures go first, with a note in their place, then the oldest messages are left out. The raw
+output of a run is stored elsewhere and stays whole.
 """
 
 from collections.abc import Sequence
@@ -10,6 +10,8 @@ from typing import Final
 
 from agent.models.base import Message
 
+# What a picture takes, at most 1,024 pixels a side: about 1,400 tokens for those providers that count the most.
+PICTURE: Final = 5_000
 # What is left of a shortened result: enough to know it again.
 KEPT: Final = 300
 
@@ -30,21 +32,24 @@ def fit(messages: Sequence[Message], *, limit: int) -> list[Message]:
 
 
 def size(message: Message) -> int:
-    """The characters of a message, its calls included."""
-    return len(message.text) + sum(len(call.name) + len(call.arguments or "") for call in message.tool_calls)
+    """The characters of a message, its calls included, and what its pictures stand for."""
+    calls = sum(len(call.name) + len(call.arguments or "") for call in message.tool_calls)
+    return len(message.text) + calls + PICTURE * len(message.pictures)
 
 
 def _shorten(messages: list[Message], places: range, excess: int) -> int:
     """Shorten results at these places, in this order, while there is an excess of characters; gives what is left."""
     for place in places:
         message = messages[place]
-        if excess > 0 and message.role in {"tool", "system"}:
+        if excess > 0 and (message.pictures or message.role in {"tool", "system"}):
             messages[place] = _shortened(message)
             excess -= size(message) - size(messages[place])
     return excess
 
 
 def _shortened(message: Message) -> Message:
+    if message.pictures:
+        return replace(message, text=f"{message.text}\n[Its pictures are left out here.]".strip(), pictures=())
     note = f"[shortened: {len(message.text):,} characters, ask again if needed]"
     shorter = f"{message.text[:KEPT]}… {note}"
     return replace(message, text=shorter) if len(shorter) < len(message.text) else message

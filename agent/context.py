@@ -16,13 +16,15 @@ from agent.models.base import Message, ToolSpec
 from agent.rows import Step, Turn
 from agent.transcript import Part
 from approvals.models import OPEN, State, ToolApproval
-from conversations import lessons, threads
+from conversations import attachments, lessons, threads
 from conversations.models import Conversation, Item, ItemKind
 from median_site.lib import clock
 from tools import offered, outcomes, schema
 from tools.models import Starter, Tool, ToolRun
 
 ITEMS: Final = 200
+# The newest that the model sees; of older ones it is only told.
+PICTURES: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +77,10 @@ def so_far(turn: Turn, steps: Sequence[Step]) -> list[Message]:
 def _said(conversation: Conversation) -> list[Part]:
     """The newest messages of both sides."""
     said = [ItemKind.CUSTOMER, ItemKind.AGENT, ItemKind.TEAM]
-    newest = conversation.items.filter(kind__in=said).order_by("-number")[:ITEMS]
-    return [transcript.said(item) for item in newest]
+    newest = list(conversation.items.filter(kind__in=said).order_by("-number")[:ITEMS])
+    sent = (file for item in newest if item.kind == ItemKind.CUSTOMER for file in item.sent if file.is_picture)
+    pictures = attachments.readings([file.id for file in sent][:PICTURES])
+    return [transcript.said(item, pictures=pictures) for item in newest]
 
 
 def _ended(conversation: Conversation, turn: Turn) -> tuple[list[ToolApproval], list[ToolApproval]]:

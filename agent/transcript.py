@@ -8,14 +8,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
-from agent.models.base import Message, ToolCall
+from agent.models.base import Message, Picture, ToolCall
 from agent.rows import Step, Turn
 from approvals.models import State, ToolApproval
+from conversations.files import File
 from conversations.models import Item, ItemKind
+from conversations.pictures import READING_TYPE
 from median_site.lib import clock, strict_json
 from median_site.lib.strict_json import Json
 from tools import outcomes
 from tools.models import ToolRun
+
+SENT: Final = "[The customer sent"
 
 _LOST: Final = strict_json.dumps(outcomes.no_result().for_model)
 
@@ -38,14 +42,29 @@ def in_order(parts: Iterable[Part]) -> list[Message]:
     return [message for part in ordered for message in part.messages]
 
 
-def said(item: Item) -> Part:
-    """A message of the thread."""
+def said(item: Item, *, pictures: Mapping[str, bytes]) -> Part:
+    """A message of the thread. `pictures`: those of the customer's that the model is to see, by their files' ids."""
     if item.kind == ItemKind.CUSTOMER:
-        return Part(item.number, [Message("user", item.text)])
+        seen = tuple(Picture(READING_TYPE, pictures[file.id]) for file in item.sent if file.id in pictures)
+        lines = [item.text, *(sent_file(file, is_seen=file.id in pictures) for file in item.sent)]
+        return Part(item.number, [Message("user", "\n".join(filter(None, lines)), pictures=seen)])
     if item.kind == ItemKind.TEAM:
-        words = f"[{item.author_name} of the team wrote:] {item.text}"
+        lines = [item.text, *(f"[A file went with it: {_described(file)}]" for file in item.sent)]
+        words = f"[{item.author_name} of the team wrote:] " + "\n".join(filter(None, lines))
         return Part(item.number, [Message("assistant", words)])
     return Part(item.number, [Message("assistant", item.text)], answers=item.ref)
+
+
+def sent_file(file: File, *, is_seen: bool) -> str:
+    """The line that tells of a customer's file; the demo model knows it by its beginning."""
+    if is_seen:
+        return f"{SENT} a picture, shown below: {file.name}]"
+    left_out = ", a picture that is not shown here" if file.is_picture else ""
+    return f"{SENT} a file: {_described(file)}{left_out}]"
+
+
+def _described(file: File) -> str:
+    return f"{file.name}, {file.content_type}, {file.size_in_words}"
 
 
 def turn(row: Turn, *, told: Sequence[ToolApproval], steps: Sequence[Step], results: Mapping[str, ToolRun]) -> Part:

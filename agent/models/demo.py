@@ -28,6 +28,7 @@ from agent.models.demo_reading import Reading, kind_of, orders_in, read
 from agent.models.demo_talk import LEFT_ALONE, NO_REFUNDS, for_people, small_talk
 from median_site.lib.strict_json import Json
 
+CANNOT_SEE = "I see that a picture came{name}, but the demo model cannot look at pictures."
 SORRY = "I'm sorry about that{name}. "
 NO_TOOL_FOR_PROBLEM = "A teammate will step in here and put it right."
 
@@ -68,7 +69,11 @@ class DemoModel:
 def decide(reading: Reading, *, tools: Mapping[str, ToolSpec]) -> Move:
     """The next text or calls: how requests ended, then an answer to what the customer wrote."""
     told = [_ending(outcome, reading=reading, tools=tools) for outcome in reading.outcomes]
-    if told and not reading.fresh:
+    if reading.pictures:
+        told.append(phrases.phrase(CANNOT_SEE, name=reading.first_name))
+        if not reading.text.strip():
+            told[-1] += " What does it show?"
+    if told and not reading.text.strip():
         return "\n\n".join(told)
     move = _respond(reading, tools=tools)
     return "\n\n".join([*told, move]) if isinstance(move, str) else move

@@ -12,6 +12,7 @@ from median_site.lib.strict_json import Json
 Kind = Literal["data", "waiting", "checking", "still_waiting", "too_many", "denied_before", "refused", "error"]
 
 OUTCOME = "OUTCOME "
+FILE = "[The customer sent "
 KINDS: dict[str, Kind] = {
     "waiting_for_approval": "waiting",
     "waiting_for_review": "checking",
@@ -46,9 +47,9 @@ class Step:
 class Reading:
     """A conversation as the demo model understands it.
 
-    `messages` are the customer's, oldest first; `fresh` are those since the last reply; `matter` are `fresh` and those
-    before them, newest first, as far as the replies in between were only questions. `outcomes` came since the last
-    reply; `steps` since the customer last wrote or an outcome came, `past` before that.
+    `messages` are the customer's, oldest first; `fresh` are those since the last reply, in which `pictures` came;
+    `matter` are `fresh` and those before them, newest first, as far as the replies in between were only questions.
+    `outcomes` came since the last reply; `steps` since the customer last wrote or an outcome came, `past` before that.
     """
 
     first_name: str
@@ -60,6 +61,7 @@ class Reading:
     outcomes: tuple[dict[str, Json], ...]
     steps: tuple[Step, ...]
     past: tuple[Step, ...]
+    pictures: int = 0
 
     @property
     def text(self) -> str:
@@ -126,6 +128,7 @@ def read(messages: Sequence[Message], *, questions: Collection[str]) -> Reading:
         outcomes=tuple(_object(m.text.removeprefix(OUTCOME)) for m in messages[replied + 1 :] if _is_outcome(m)),
         steps=_steps(messages[prompted + 1 :]),
         past=_steps(messages[: prompted + 1]),
+        pictures=sum(len(message.pictures) for message in messages[replied + 1 :]),
     )
 
 
@@ -165,7 +168,9 @@ def _last(marks: Sequence[bool]) -> int:
 
 
 def _plain(text: str) -> str:
-    return text.replace("\u2019", "'")
+    """What somebody wrote, without the lines that tell of their files."""
+    written = [line for line in text.split("\n") if not line.startswith(FILE)]
+    return "\n".join(written).replace("\u2019", "'")
 
 
 def _first(pattern: re.Pattern[str], text: str) -> str:

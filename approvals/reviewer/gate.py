@@ -86,6 +86,8 @@ def _consent(material: Material, named: Named) -> Iterator[str]:
         yield "The customer has not said yes to the agent’s question."
     elif not all(words.is_plain(text, offer=offer) for text in material.answer):
         yield "The customer wrote more than a plain yes."
+    if any(said.files for said in material.answers):
+        yield "The customer sent a file with the answer, which only people can weigh."
 
 
 def _ownership(material: Material, named: Named) -> Iterator[str]:

@@ -10,21 +10,26 @@ from typing import Final
 
 from approvals.models import ToolApproval
 from conversations import lessons
+from conversations.files import File
 from conversations.models import Conversation, Customer, Item, ItemKind
 from median_site.lib import strict_json
 from tools import offered
 from tools.models import RunState, Starter, ToolRun
+
+PICTURES: Final = 6
 
 _SPEAKERS: Final = {ItemKind.CUSTOMER: "customer", ItemKind.AGENT: "agent", ItemKind.TEAM: "team"}
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message; `who` is customer, agent or team. `later`: it came after the request."""
+    """A message; `who` is customer, agent or team. `later`: it came after the request. `files` went with it: their
+    bytes, which never change, are read by whoever can look at pictures."""
 
     who: str
     text: str
     later: bool = False
+    files: tuple[File, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +77,21 @@ class Material:
         return next((said for said in reversed(self.said) if said.who != "customer" and not said.later), None)
 
     @property
-    def answer(self) -> tuple[str, ...]:
-        """What the customer has written since the question, after the request too."""
+    def answers(self) -> tuple[Said, ...]:
+        """The customer's messages since the question, after the request too."""
         place = max((at for at, said in enumerate(self.said) if said is self.question), default=-1)
-        return tuple(said.text for said in self.said[place + 1 :] if said.who == "customer")
+        return tuple(said for said in self.said[place + 1 :] if said.who == "customer")
+
+    @property
+    def answer(self) -> tuple[str, ...]:
+        """What the customer has written since the question."""
+        return tuple(said.text for said in self.answers)
+
+    @property
+    def pictures(self) -> tuple[File, ...]:
+        """The newest pictures that the customer sent, oldest first: as many as a reviewer is shown."""
+        sent = [file for said in self.said if said.who == "customer" for file in said.files if file.is_picture]
+        return tuple(sent[-PICTURES:])
 
     @property
     def look_ups(self) -> tuple[Call, ...]:
@@ -91,6 +107,7 @@ class Material:
         yield from (("what was learned earlier", text) for text in self.learned)
         yield "the tool’s description", self.description
         yield from (("a message of the customer", said.text) for said in self.said if said.who == "customer")
+        yield from (("the name of a file", file.name) for said in self.said for file in said.files)
         yield from (("a tool’s result", call.result) for call in self.calls)
 
 
@@ -124,7 +141,7 @@ def _said(items: list[Item], *, asked_by: str) -> Iterator[Said]:
     for item in items:
         later = item.number > asked_at
         if item.kind in {ItemKind.CUSTOMER, ItemKind.TEAM} or (item.kind == ItemKind.AGENT and not later):
-            yield Said(_SPEAKERS[ItemKind(item.kind)], item.text, later)
+            yield Said(_SPEAKERS[ItemKind(item.kind)], item.text, later, item.sent)
 
 
 def _calls(conversation: Conversation, *, without: str) -> Iterator[Call]:
