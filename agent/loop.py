@@ -24,6 +24,7 @@ from approvals.reviewer import review as review_module
 from conversations import returning
 from median_site.lib import live
 from median_site.lib.db import at_once, in_thread
+from team import chain
 from tools import calls, runs, sync
 from tools.models import ToolRun
 
@@ -58,7 +59,7 @@ class AgentProcess:
 
     async def run(self) -> None:
         """Work until `stop`; then finish the calls that are out, and leave the turns to the other processes."""
-        helpers = [asyncio.create_task(self._listen()), asyncio.create_task(self._beat())]
+        helpers = [asyncio.create_task(work()) for work in (self._listen, self._beat, self._link)]
         logger.info("The agent process %s is at work, with %s.", self.name, self.model.name)
         try:
             while not self._stopping.is_set():
@@ -137,6 +138,16 @@ class AgentProcess:
                 await at_once(reviews.beat, self.name, list(self._reviews))
             except Exception:
                 logger.exception("Could not say that this process lives")
+
+    async def _link(self) -> None:
+        """The log's chain, and what comes of its events, follow what was written within a second."""
+        while True:
+            try:
+                while await in_thread(chain.link_all):
+                    self._rung.set()
+            except Exception:
+                logger.exception("Could not link the log's newest events; trying again")
+            await asyncio.sleep(POLL_S)
 
     async def _wait(self) -> None:
         try:

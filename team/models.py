@@ -1,6 +1,6 @@
 """Workspaces and the people in them, their keys, and the log. Every other table hangs from a workspace."""
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
@@ -10,6 +10,9 @@ from django.db.models.functions import Lower
 from median_site.lib import clock, ids
 from median_site.lib.actors import Actor, ActorKind
 from team.facets import Outcome, Type
+
+# Stands for the hash of the event before the first one.
+NOTHING_BEFORE: Final = "0" * 64
 
 
 class UserManager(BaseUserManager["User"]):
@@ -185,9 +188,16 @@ class Event(models.Model):
     subject_id = models.CharField(max_length=40, blank=True)
     tool_name = models.CharField(max_length=64, blank=True)
     data = models.JSONField(default=dict)
+    # Given once, soon after it was written (team.chain); a trigger refuses any other change.
+    position = models.BigIntegerField(null=True, editable=False)
+    previous_hash = models.CharField(max_length=64, blank=True, default="", db_default="", editable=False)
+    hash = models.CharField(max_length=64, blank=True, default="", db_default="", editable=False)
 
     class Meta:
+        constraints = [models.UniqueConstraint(fields=["workspace", "position"], name="event_position_unique")]
         indexes = [
+            # What the chain has still to take up.
+            models.Index(fields=["workspace", "id"], name="event_unlinked", condition=models.Q(position=None)),
             # The API's, oldest first.
             models.Index(fields=["workspace", "-id"], name="event_newest"),
             # The dashboard counts days with this one.
@@ -210,6 +220,19 @@ class Event(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.subject_id}"
+
+
+class ChainHead(models.Model):
+    """How far a workspace's log is chained. `dropped_…` is the last event that retention took away, 0 for none."""
+
+    workspace = models.OneToOneField(Workspace, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    position = models.BigIntegerField(default=0)
+    hash = models.CharField(max_length=64, default=NOTHING_BEFORE)
+    dropped_position = models.BigIntegerField(default=0)
+    dropped_hash = models.CharField(max_length=64, default=NOTHING_BEFORE)
+
+    def __str__(self) -> str:
+        return f"{self.position} {self.hash}"
 
 
 class ApiAnswer(models.Model):

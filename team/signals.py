@@ -10,3 +10,7 @@ teammate_removed = Signal()
 
 # event: team.models.Event, each of them, after that.
 event_recorded = Signal()
+
+# workspace_id: str, events: list[team.models.Event] in their order, which just got their places in the log's chain.
+# Each event is in one such list, once.
+events_linked = Signal()

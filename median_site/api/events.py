@@ -5,9 +5,10 @@ from typing import Annotated, Final
 from django.db.models import QuerySet
 from ninja import Query, Router
 
-from median_site.api import gate, inputs, shapes
+from median_site.api import gate, inputs
 from median_site.api.gate import KeyRequest
 from median_site.lib.strict_json import Json
+from team import chain
 from team.events import Kind
 from team.models import Event
 
@@ -20,16 +21,33 @@ def index(
     request: KeyRequest,
     type: Annotated[str | None, Query(pattern="^(tools|conversations)$")] = None,
     after: Annotated[int, Query(ge=0, le=2**62, description="`last` of the answer before.")] = 0,
+    after_position: Annotated[
+        int | None, Query(ge=0, le=2**62, description="In the chain's order, those after this place; without gaps.")
+    ] = None,
     newest: Annotated[bool, Query(description="The newest ones, in place of those after `after`.")] = False,
     limit: inputs.Limit = 100,
 ) -> Json:
     """Events oldest first. With `?wait=30` the answer is held, up to so many seconds, until there is one."""
     rows = of_type(Event.objects.filter(workspace_id=request.key.workspace_id), type)
-    found = (
-        list(rows.order_by("-id")[:limit])[::-1] if newest else list(rows.filter(id__gt=after).order_by("id")[:limit])
-    )
-    data: list[Json] = [shapes.event(row) for row in found]
+    if after_position is not None:
+        found = list(rows.filter(position__gt=after_position).order_by("position")[:limit])
+    elif newest:
+        found = list(rows.order_by("-id")[:limit])[::-1]
+    else:
+        found = list(rows.filter(id__gt=after).order_by("id")[:limit])
+    data: list[Json] = [chain.shown(row) for row in found]
     return {"data": data, "last": found[-1].id if found else after}
+
+
+@router.get("/head", auth=gate.scope("read"), summary="Where the log's chain has come to")
+def head(request: KeyRequest) -> Json:
+    """Note it somewhere else: `median verify-log --head HASH` then tells whether everything up to it still stands.
+
+    `dropped` is the last event that retention took away: the first one that is left follows it.
+    """
+    at = chain.head(request.key.workspace_id)
+    dropped: Json = {"position": at.dropped_position, "hash": at.dropped_hash} if at.dropped_position else None
+    return {"position": at.position, "hash": at.hash if at.position else None, "dropped": dropped}
 
 
 def of_type(rows: "QuerySet[Event]", type: str | None) -> "QuerySet[Event]":

@@ -7,7 +7,6 @@ from approvals.models import ToolApproval
 from conversations.models import Conversation, Customer, Item, ItemKind
 from median_site.lib import clock, strict_json
 from median_site.lib.strict_json import Json
-from team.models import Event
 from tools import outcomes
 from tools.models import Endpoint, Tool, ToolRun
 
@@ -132,19 +131,6 @@ def item(row: Item) -> Object:
     }
     cards = {ItemKind.APPROVAL: "approval_id", ItemKind.RUN: "run_id"}
     return shown | ({cards[ItemKind(row.kind)]: row.ref} if row.kind in cards else {})
-
-
-def event(row: Event) -> Object:
-    return {
-        "id": row.id,
-        "kind": row.kind,
-        "at": time(row.at),
-        "actor": {"kind": row.actor_kind, "id": row.actor_id or None, "name": row.actor_name or None},
-        "conversation_id": row.conversation_id or None,
-        "subject_id": row.subject_id or None,
-        "tool": row.tool_name or None,
-        "data": _as_json(row.data),
-    }
 
 
 def time(moment: datetime | None) -> str | None:

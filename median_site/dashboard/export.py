@@ -19,6 +19,7 @@ from median_site.dashboard.keyset import Place
 from median_site.dashboard.sentences import sentence
 from median_site.lib import clock
 from median_site.lib.db import in_thread
+from team import chain
 from team.models import Event, Workspace
 
 PIECE: Final = 2_000
@@ -84,7 +85,8 @@ def _row(*values: str) -> str:
 
 
 def _json(event: Event, agent: str) -> str:
-    return json.dumps(log_rows.shape(event) | {"event": sentence(event, agent=agent)}, ensure_ascii=False) + "\n"
+    whole = log_rows.shape(event) | chain.shown(event) | {"event": sentence(event, agent=agent)}
+    return json.dumps(whole, ensure_ascii=False) + "\n"
 
 
 # form: content type, what stands before the first event, and what makes a line

@@ -13,6 +13,7 @@ from median_site.dashboard.sentences import sentence
 from median_site.lib import clock, live, times
 from median_site.lib.fragments import render
 from median_site.lib.strict_json import Json
+from team import chain
 from team.models import Event, Workspace
 
 # What a thread's change may have written to the log, and what came just before a page read it, comes once more rather
@@ -32,19 +33,8 @@ def draw(events: Iterable[Event], *, agent: str) -> list[tuple[Event, Markup]]:
 
 
 def shape(event: Event) -> dict[str, Json]:
-    """The whole event, as it is shown opened and leaves in an export."""
-    return {
-        "id": event.id,
-        "kind": event.kind,
-        "type": event.type,
-        "outcome": event.outcome or None,
-        "at": event.at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
-        "actor": {"kind": event.actor_kind, "id": event.actor_id or None, "name": event.actor_name or None},
-        "conversation_id": event.conversation_id or None,
-        "subject_id": event.subject_id or None,
-        "tool": event.tool_name or None,
-        "data": event.data,
-    }
+    """The whole event, as it is shown opened."""
+    return {**chain.written(event), "type": event.type, "outcome": event.outcome or None}
 
 
 def push(ask: live.Ask) -> list[live.Push]:

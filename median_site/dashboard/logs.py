@@ -14,6 +14,7 @@ from median_site.dashboard.journal import Filter
 from median_site.dashboard.keyset import Place
 from median_site.lib import clock, times
 from median_site.lib.errors import NotFound
+from team import chain
 from team.access import TeammateRequest, require_manager, teammate_required
 from team.facets import Outcome, Type
 from team.models import Event, Teammate, Workspace
@@ -53,6 +54,7 @@ def page(request: TeammateRequest) -> HttpResponse:
         "outcomes": Outcome,
         "tools": _tools(workspace),
         "actors": _actors(workspace),
+        "head": chain.head(workspace.id),
     }
     return render(request, "logs/page.html", context)
 

@@ -17,6 +17,7 @@ from approvals import decisions
 from approvals.models import State, ToolApproval
 from conversations import threads
 from conversations.models import Conversation, ItemKind
+from team.models import ChainHead, Event
 from tests import agent_process
 from tests.agent.conftest import Talk
 from tests.model_server import Reply, calls, message, says
@@ -229,3 +230,11 @@ def test_a_process_that_is_idle_ends_at_once(talk: Talk) -> None:
         await asyncio.wait_for(running, 5)
 
     asyncio.run(start_and_stop())
+
+
+def test_the_logs_chain_follows_what_was_written(talk: Talk) -> None:
+    with agent_process.in_thread(DemoModel()):
+        talk.write()
+        talk.settle(turns=1)
+        until(lambda: not Event.objects.filter(position=None).exists())
+    assert ChainHead.objects.get(workspace=talk.world.fernhill).position == Event.objects.latest("position").position

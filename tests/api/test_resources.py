@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from conversations.models import Conversation, Customer, Handler, ItemKind
-from team import api_keys
+from team import api_keys, jobs
 from team.models import Event
 from tests import world as worlds
 from tests.api.conftest import Program
@@ -107,6 +107,21 @@ def test_the_log_is_read_from_where_one_is(world: World, program: Program) -> No
     switched = program.get("/events?type=tools").json()["data"][-1]
     assert (switched["kind"], switched["actor"]["kind"]) == ("tool.switched", "api")
     assert program.get(f"/events?after={switched['id']}").json()["data"] == []
+
+
+def test_the_log_is_read_in_the_order_of_its_chain(program: Program, program_with: Callable[..., Program]) -> None:
+    jobs.link()
+    newest = program.get("/events?newest=1&limit=1").json()["data"][0]
+    head = program.get("/events/head").json()
+    assert head == {"position": newest["position"], "hash": newest["hash"], "dropped": None}
+    rows = program.get("/events?after_position=0&limit=2").json()["data"]
+    assert [row["position"] for row in rows] == [1, 2]
+    assert rows[1]["previous_hash"] == rows[0]["hash"]
+    program.post("/tools/refundOrder/disable")
+    fresh = program.get("/events?newest=1&limit=1").json()["data"][0]
+    assert (fresh["position"], fresh["previous_hash"], fresh["hash"]) == (None, None, None)
+    elsewhere = program_with("read", elsewhere=True).get("/events/head").json()
+    assert elsewhere == {"position": 0, "hash": None, "dropped": None}
 
 
 FOREIGN = [

@@ -1,24 +1,30 @@
 """`median` as a process against a running server: what it prints, where, and its exit codes."""
 
+import asyncio
 import json
 import os
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from django.test import Client
 
-from team import api_keys
+from team import api_keys, chain, events
+from team.events import Entry, Kind
+from team.models import ChainHead, Event, Teammate
 from tests import web_process
 from tests import world as worlds
 from tests.approvals.requests import request
 from tests.endpoint import shop_endpoint
+from tests.tampering import tampering
 from tests.world import World
 from tools.models import Tool
 
+SignIn = Callable[[Teammate], Client]
 SDK = Path(__file__).resolve().parents[2] / "sdk" / "src"
 
 
@@ -116,3 +122,54 @@ def test_without_words_it_explains_itself(tmp_path: Path) -> None:
     assert answer.returncode == 0
     for word in ("login", "tools", "conversations", "logs", "Exit codes"):
         assert word in answer.stdout
+
+
+def test_verify_log_reads_the_installation_or_a_file_alone(setting: Setting, browser_of: SignIn) -> None:
+    world, terminal = setting.world, setting.terminal
+    by = world.sam.actor
+    events.record_all(Entry(kind=Kind.AGENT_CHANGED, by=by, data={"n": n, "share": n / 7}) for n in range(230))
+    chain.link_all()
+    count = Event.objects.filter(workspace=world.fernhill).count()
+    head = ChainHead.objects.get(workspace=world.fernhill)
+
+    whole = terminal.run("verify-log")
+    assert (whole.returncode, whole.stderr) == (0, "")
+    assert whole.stdout == f"{count} rows are as they were written.\nHead: row {count}, {head.hash}\n"
+
+    export = terminal.home / "log.jsonl"
+    answer = browser_of(world.sam).get("/logs/export.jsonl")
+    export.write_bytes(b"".join(asyncio.run(collected(answer.streaming_content))))
+    noted = Event.objects.get(workspace=world.fernhill, position=200).hash
+    words = ["verify-log", "--file", str(export), "--head", noted]
+    nothing = {"MEDIAN_URL": "http://127.0.0.1:9", "MEDIAN_API_KEY": ""}
+    offline = terminal.run(*words, "--json", **nothing)
+    assert json.loads(offline.stdout) == {"ok": True, "rows": count, "head": {"position": count, "hash": head.hash}}
+    lines = export.read_text().splitlines(keepends=True)
+    export.write_text("".join(lines[50:]))  # the newest stand first
+    cut = terminal.run(*words, **nothing)
+    assert (cut.returncode, cut.stdout) == (1, "")
+    assert cut.stderr.startswith(f"The head that you noted is not in the log, which ends at row {count - 50}")
+    assert terminal.run(*words[:3], "--from", "100", **nothing).stdout.startswith(f"{count - 149} rows are as they")
+
+    with tampering():
+        Event.objects.filter(workspace=world.fernhill, position=150).update(tool_name="refundOrder")
+    broken = terminal.run("verify-log", "--json")
+    assert broken.returncode == 1
+    assert (json.loads(broken.stdout)["row"], json.loads(broken.stdout)["change"]) == (150, "changed")
+    assert terminal.run("verify-log", "--from", "151").returncode == 0
+    with tampering():
+        Event.objects.filter(workspace=world.fernhill, position=count).delete()
+    assert terminal.run("verify-log", "--from", "151").stderr == f"Row {count} was removed.\n"
+
+
+@pytest.mark.parametrize("text", ["{", "[]\n", '{"position":"1","hash":""}\n', "\xff\n", "[" * 100_000])
+def test_a_file_that_is_no_export_is_refused_with_a_sentence(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "log.jsonl"
+    file.write_bytes(text.encode("latin-1"))
+    answer = Terminal(tmp_path, "", "").run("verify-log", "--file", str(file))
+    assert (answer.returncode, answer.stdout) == (1, "")
+    assert answer.stderr.startswith("This is no event of an export: ")
+
+
+async def collected(parts: AsyncIterator[bytes]) -> list[bytes]:
+    return [part async for part in parts]

@@ -19,6 +19,7 @@ from median_site.lib import clock, live
 from team.models import Event, Teammate
 from tests.approvals.requests import INPUT, request
 from tests.dashboard.threads_at_hand import many
+from tests.tampering import tampering
 from tests.world import World
 from tools.models import ToolRun
 
@@ -285,7 +286,8 @@ def test_a_push_carries_the_row_of_the_page_waiting_and_decided(world: World, br
 
 def test_a_page_that_came_back_gets_what_changed_meanwhile(world: World) -> None:
     old, new = [ask(world, row) for row in many(world, 2)]
-    Event.objects.filter(subject_id=old.id).update(at=clock.now() - timedelta(minutes=5))
+    with tampering():
+        Event.objects.filter(subject_id=old.id).update(at=clock.now() - timedelta(minutes=5))
     since = int(clock.now().timestamp() * 1000)
 
     pushed = request_rows.push(live.Ask(world.fernhill.id, "", since, frozenset()))

@@ -23,6 +23,7 @@ from team.models import Event, Teammate
 from tests.approvals.requests import request
 from tests.dashboard.test_approvals_page import ask
 from tests.dashboard.threads_at_hand import many, write
+from tests.tampering import tampering
 from tests.world import World
 from tools.models import ToolRun
 
@@ -77,7 +78,8 @@ def test_requests_are_counted_by_the_day_that_they_ended_over_fourteen_days(worl
         with clock.at(today - timedelta(days=days_ago)):
             for kind in kinds:
                 events.record(kind, by=by, data={"because": "unanswered"})
-    Event.objects.filter(kind=Kind.DENIED, at=today).update(workspace=world.elsewhere)
+    with tampering():
+        Event.objects.filter(kind=Kind.DENIED, at=today).update(workspace=world.elsewhere)
 
     with clock.at(today):
         found = figures.days(world.fernhill.id)

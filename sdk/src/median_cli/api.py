@@ -1,6 +1,7 @@
 """Requests to the REST API: every answer is JSON, every refusal a sentence."""
 
 import json
+import time
 from typing import Any
 
 import httpx
@@ -10,6 +11,7 @@ from median_cli.failures import Failed, Network, SignIn
 
 TIMEOUT_S = 30
 WAIT_S = 30
+LONGEST_PAUSE_S = 60
 
 Json = Any  # what the API answers; commands read it by the names of its documentation
 
@@ -29,7 +31,7 @@ class Api:
         self._http.close()
 
     def get(self, path: str, **query: object) -> Json:
-        """Raises Failed, SignIn, Network."""
+        """Waits when the key has read too often for this minute. Raises Failed, SignIn, Network."""
         wait = int(query["wait"]) if "wait" in query else 0  # type: ignore[call-overload]  # an int of ours
         return self._send("GET", path, params=_given(query), timeout=TIMEOUT_S + wait)
 
@@ -50,6 +52,9 @@ class Api:
             raise Network(f"{self._url} did not answer in time.") from error
         except (httpx.TransportError, httpx.InvalidURL) as error:
             raise Network(f"{self._url} cannot be reached: {error}") from error
+        if answer.status_code == 429 and method == "GET":
+            time.sleep(_pause_s(answer))
+            return self._send(method, path, **options)
         if answer.is_success:
             return _json(answer) if answer.content else None
         raise _refused(answer)
@@ -57,6 +62,11 @@ class Api:
 
 def _given(query: dict[str, object]) -> dict[str, str]:
     return {name: str(value) for name, value in query.items() if value not in (None, "")}
+
+
+def _pause_s(answer: httpx.Response) -> int:
+    after = answer.headers.get("Retry-After", "")
+    return min(int(after), LONGEST_PAUSE_S) if after.isascii() and after.isdigit() else 1
 
 
 def _json(answer: httpx.Response) -> Json:

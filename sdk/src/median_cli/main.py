@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from median_cli import api, config, conversations, logs, show, tools
+from median_cli import api, config, conversations, logs, show, tools, verify
 from median_cli.failures import Failed
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app = typer.Typer(
 app.add_typer(tools.app, name="tools")
 app.add_typer(conversations.app, name="conversations")
 app.command("logs")(logs.logs)
+app.command("verify-log")(verify.verify_log)
 
 
 @app.command()

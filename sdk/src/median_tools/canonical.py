@@ -1,4 +1,4 @@
-"""The SHA-256 of a call's input in canonical JSON (RFC 8785): what an approval says was approved."""
+"""SHA-256 of canonical JSON (RFC 8785): of a call's input, which is what was approved, and of an event of the log."""
 
 import hashlib
 import json
@@ -14,7 +14,12 @@ def input_sha256(body: bytes) -> str:
     """
     sent = decode(body, number=Decimal)
     given = sent.get("input") or {} if isinstance(sent, dict) else {}
-    return hashlib.sha256(_text(given).encode()).hexdigest()
+    return sha256_hex(given)
+
+
+def sha256_hex(value: object) -> str:
+    """64 hex digits, for a JSON value. Raises ValueError for NaN and for half characters."""
+    return hashlib.sha256(_text(value).encode()).hexdigest()
 
 
 def _text(value: object) -> str:
@@ -23,17 +28,19 @@ def _text(value: object) -> str:
         return "{" + ",".join(f"{_text(name)}:{_text(value[name])}" for name in names) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(_text, value)) + "]"
-    if isinstance(value, int | Decimal) and not isinstance(value, bool):
-        return _number(Decimal(value))
+    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        return _number(Decimal(repr(value)) if isinstance(value, float) else Decimal(value))
     return json.dumps(value, ensure_ascii=False)
 
 
 def _number(number: Decimal) -> str:
     """As ECMAScript writes numbers: plain up to 21 digits before the point and 6 zeros behind it, else with an e."""
     sign, digits, exponent = number.as_tuple()
+    if not isinstance(exponent, int):
+        raise ValueError(f"{number} is not a JSON number.")
     written = "".join(map(str, digits)).lstrip("0")
     significant = written.rstrip("0")
-    if not significant or not isinstance(exponent, int):
+    if not significant:
         return "0"
     point = len(written) + exponent
     if -6 < point <= 21:
