@@ -5,8 +5,9 @@ from typing import Final
 
 from markupsafe import Markup
 
-from conversations.models import Conversation, Item, ItemKind
+from conversations.models import Conversation, Customer, Item, ItemKind
 from median_site.lib.fragments import render
+from median_site.lib.presence import Person
 from team.events import Kind
 
 _SYMBOLS: Final = {
@@ -63,6 +64,11 @@ def row(
 def thread_head(conversation: Conversation) -> Markup:
     """Who the thread is with, who has it, and what can be done with it as a whole."""
     return render("conversations/_thread_head.html", conversation=conversation)
+
+
+def presence(people: Sequence[Person], *, typing_customer: Customer | None = None) -> Markup:
+    """Who is in the thread right now. Everybody is in it; each session's own rule hides the one who looks."""
+    return render("conversations/_presence.html", people=people, customer=typing_customer)
 
 
 def thread_hint(conversation: Conversation) -> Markup:

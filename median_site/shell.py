@@ -37,7 +37,9 @@ def me(request: HttpRequest) -> HttpResponse:
     rules = ""
     if teammate:
         own = f'[data-by="{teammate.id}"]'
-        rules = f"{own} > .by-name {{ display: none }}\n{own} > .by-you {{ display: inline }}\n"
+        # Where somebody sees who else is here, they do not see themselves.
+        rules = f'[data-here="{teammate.id}"] {{ display: none }}\n'
+        rules += f"{own} > .by-name {{ display: none }}\n{own} > .by-you {{ display: inline }}\n"
     return HttpResponse(rules, content_type="text/css; charset=utf-8", headers={"Cache-Control": "private, no-store"})
 
 

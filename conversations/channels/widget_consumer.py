@@ -35,7 +35,10 @@ class Opened:
 
 
 class CustomerConnection(Connection):
-    """Frames: {"token": ..., "since": 12}; again with a newer token, or once the first message began a conversation."""
+    """Frames: {"token": ..., "since": 12}; again with a newer token, or once the first message began a conversation.
+
+    {"typing": true} every few seconds while the customer types, and {"typing": false}.
+    """
 
     _token: str
 
@@ -57,6 +60,9 @@ class CustomerConnection(Connection):
         return opened is not None and opened.is_for(socket)
 
     async def take(self, socket: Socket, frame: Frame) -> None:
+        if "typing" in frame:
+            hub.current().is_here(socket, "widget", typing="reply" if frame["typing"] is True else "")
+            return
         since = since_of(frame)
         token = str(frame.get("token"))
         opened = await in_thread(_open, token)
@@ -65,6 +71,7 @@ class CustomerConnection(Connection):
         self._token = token
         if opened.conversation_id:
             hub.current().watch(socket, "widget", id=opened.conversation_id, since=since)
+            hub.current().watch(socket, "widget-presence", id=opened.conversation_id)
 
 
 def _open(token: str) -> Opened | None:

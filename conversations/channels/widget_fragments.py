@@ -3,7 +3,7 @@
 Messages, and one card a decision of the team. Never a tool's name, a reason, a note or another line.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Final, TypedDict
 
@@ -78,6 +78,11 @@ def parts(workspace: Workspace, conversation: Conversation | None) -> list[PartF
         {"id": "w-head", "version": version, "html": _head(workspace, conversation, version)},
         {"id": "w-state", "version": version, "html": _state(workspace, conversation, version)},
     ]
+
+
+def writing(names: Sequence[str]) -> str:
+    """Who of the team writes right now."""
+    return render("widget/_writing.html", names=names)
 
 
 def _item(item: Item, workspace: Workspace) -> str:

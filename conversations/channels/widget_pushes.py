@@ -7,6 +7,7 @@ from median_site.lib import live
 
 def register() -> None:
     live.register("widget", render, on={"thread"})
+    live.register("widget-presence", render_presence, on={"presence"})
 
 
 def render(ask: live.Ask) -> list[live.Push]:
@@ -22,3 +23,11 @@ def render(ask: live.Ask) -> list[live.Push]:
         return [live.refresh(conversation.id, conversation.version)]
     items = widget_fragments.items(changed, conversation.workspace)
     return [live.Push(conversation.version, widget_fragments.frame(conversation.workspace, conversation, items=items))]
+
+
+def render_presence(ask: live.Ask) -> list[live.Push]:
+    """Whether somebody of the team writes to the customer. Who only looks, or writes a note, is not told."""
+    writing = [person.name for person in ask.scene.people if person.typing == "reply"]
+    if not writing and not ask.since:
+        return []
+    return [live.Push(int(bool(writing)), {"kind": "typing", "html": widget_fragments.writing(writing[:1])})]

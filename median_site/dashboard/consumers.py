@@ -16,6 +16,7 @@ from median_site.lib.actors import Actor, ActorKind
 from median_site.lib.db import in_thread
 from median_site.lib.errors import NotFound
 from median_site.lib.hub import Socket
+from median_site.lib.presence import typing_of
 from median_site.lib.sockets import Connection, Frame, since_of
 from team.access import teammate_of
 from team.models import Teammate
@@ -30,11 +31,20 @@ async def live(scope: WebSocketScope, receive: ASGIReceiveCallable, send: ASGISe
 
 
 class TeammateConnection(Connection):
-    """Frames: {"watch": "thread", "id": ..., "since": 41} and {"watch": <a key of FEEDS>, "since": ...}."""
+    """Frames: {"watch": "thread", "id": ..., "since": 41} and {"watch": <a key of FEEDS>, "since": ...};
+    {"here": <the thread that is watched>, "typing": "reply", "note" or ""} every few seconds, {"here": ""} when not.
+    """
 
     async def admit(self) -> Socket | None:
         teammate = await in_thread(_signed_in, self.scope)
-        return Socket(workspace_id=teammate.workspace_id, person=teammate.id) if teammate else None
+        if teammate is None:
+            return None
+        return Socket(
+            workspace_id=teammate.workspace_id,
+            person=teammate.id,
+            name=teammate.actor.short_name,
+            initials=teammate.initials,
+        )
 
     async def is_still_admitted(self, socket: Socket) -> bool:
         teammate = await in_thread(_signed_in, self.scope)
@@ -48,6 +58,11 @@ class TeammateConnection(Connection):
         elif frame.get("watch") == "thread":
             conversation_id = await in_thread(_visible, socket, str(frame.get("id")))
             hub.current().watch(socket, "thread", id=conversation_id, since=since)
+            hub.current().watch(socket, "presence", id=conversation_id)
+        elif frame.get("here"):
+            hub.current().is_here(socket, "thread", id=str(frame["here"]), typing=typing_of(frame.get("typing")))
+        elif frame.get("here") == "":
+            hub.current().is_away(socket)
         else:
             raise ValueError("it asks for nothing")
 

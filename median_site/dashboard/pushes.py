@@ -11,6 +11,7 @@ from conversations import fragments
 from conversations.models import Conversation, ReadMark
 from median_site.dashboard import log_rows, request_rows, thread
 from median_site.lib import live, times
+from median_site.lib.presence import Scene
 from team.models import Workspace
 
 # Rows that moved just before the page's own reading of the queue come once more rather than never.
@@ -19,6 +20,7 @@ OVERLAP: Final = timedelta(seconds=10)
 
 def register() -> None:
     live.register("thread", in_zone(render_thread), on={"thread"})
+    live.register("presence", render_presence, on={"presence"})
     live.register("row", in_zone(render_row), on={"thread", "row"})
     live.register("request", in_zone(request_rows.push), on={"thread"})
     live.register("log", in_zone(log_rows.push), on={"thread", "row", "event"})
@@ -57,6 +59,16 @@ def render_thread(ask: live.Ask) -> list[live.Push]:
         "parts": [{"id": name, "version": found.version, "html": html} for name, html in view.parts.items()],
     }
     return [live.Push(found.version, payload)]
+
+
+def render_presence(ask: live.Ask) -> list[live.Push]:
+    """Who else is in the thread; 1 stands for somebody, 0 for nobody, which a page that has just come shows already."""
+    version = int(ask.scene != Scene())
+    if not version and not ask.since:
+        return []
+    customer = _conversations(ask).get(id=ask.id).customer if ask.scene.customer_types else None
+    html = fragments.presence(ask.scene.people, typing_customer=customer)
+    return [live.Push(version, {"kind": "presence", "id": ask.id, "html": html})]
 
 
 def render_row(ask: live.Ask) -> list[live.Push]:

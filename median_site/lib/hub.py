@@ -5,11 +5,13 @@ import asyncio
 import json
 import logging
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Final, cast
 
 from median_site.lib import layer, live
 from median_site.lib.db import in_thread
 from median_site.lib.live import Ask, Feed, Push
+from median_site.lib.presence import Bell, Board, Typing
 
 # Frames that wait for a slow browser, before they are dropped and it is told to ask for what it missed.
 FRAMES: Final = 200
@@ -19,11 +21,16 @@ log = logging.getLogger(__name__)
 
 
 class Socket:
-    """A browser's connection, as the hub sees it: whose it is, and the frames that it has still to be sent."""
+    """A browser's connection, as the hub sees it: whose it is, and the frames that it has still to be sent.
 
-    def __init__(self, *, workspace_id: str, person: str) -> None:
+    A teammate's has a first name and an avatar's letters, for the others to see.
+    """
+
+    def __init__(self, *, workspace_id: str, person: str, name: str = "", initials: str = "") -> None:
         self.workspace_id = workspace_id
         self.person = person
+        self.name = name
+        self.initials = initials
         self.frames: asyncio.Queue[str] = asyncio.Queue(FRAMES)
         # Nothing is sent to somebody who may have been signed out or removed, until that is known.
         self.trusted = asyncio.Event()
@@ -49,8 +56,8 @@ class Topic:
     last; those with the same one share a render. Whoever comes gets what it missed before anything newer.
     """
 
-    def __init__(self, feed: Feed, workspace_id: str, id: str) -> None:
-        self._feed, self._workspace_id, self._id = feed, workspace_id, id
+    def __init__(self, feed: Feed, workspace_id: str, id: str, board: Board) -> None:
+        self._feed, self._workspace_id, self._id, self._board = feed, workspace_id, id, board
         self.watchers: dict[Socket, int] = {}
         self._behind: set[Socket] = set()
         self._rang: set[str] = set()
@@ -80,8 +87,9 @@ class Topic:
         while self._behind or self._rang:
             for id, since, sockets in self._due():
                 people = frozenset(socket.person for socket in sockets)
+                ask = Ask(self._workspace_id, id, since, people, self._board.scene(self._workspace_id, id))
                 try:
-                    pushes = await in_thread(self._feed.render, Ask(self._workspace_id, id, since, people))
+                    pushes = await in_thread(self._feed.render, ask)
                 except Exception:  # noqa: BLE001  # Whatever it was: nobody moved on, the next doorbell tries again.
                     log.exception("Feed %s could not be rendered", self._feed.name)
                 else:
@@ -118,6 +126,7 @@ class Hub:
         self._sockets: dict[str, set[Socket]] = defaultdict(set)
         self._topics: dict[tuple[str, str, str], Topic] = {}
         self._watched: dict[tuple[Socket, str], tuple[str, str, str]] = {}
+        self._board = Board(tell=self._tell, changed=lambda where, thread: self._ring("presence", where, thread, 0))
         self._channel: asyncio.Task[str] = asyncio.create_task(self._layer.new_channel("hub"))
         self._listening = asyncio.create_task(self._listen())
         # Frames that asked for something foreign, unknown or senseless.
@@ -130,10 +139,12 @@ class Hub:
     async def leave(self, socket: Socket) -> None:
         for feed in [feed for watcher, feed in self._watched if watcher is socket]:
             self.unwatch(socket, feed)
+        self._board.gone(socket)
         room = self._sockets[socket.workspace_id]
         room.discard(socket)
         if not room:
             del self._sockets[socket.workspace_id]
+            self._board.forget(socket.workspace_id)
             await self._layer.group_discard(live.group_of(socket.workspace_id), await asyncio.shield(self._channel))
 
     def watch(self, socket: Socket, feed: str, *, id: str = "", since: int = 0) -> None:
@@ -146,7 +157,7 @@ class Hub:
         if self._watched.get((socket, feed)) != key:
             self.unwatch(socket, feed)
         self._watched[socket, feed] = key
-        topic = self._topics.setdefault(key, Topic(live.feeds[feed], socket.workspace_id, id))
+        topic = self._topics.setdefault(key, Topic(live.feeds[feed], socket.workspace_id, id, self._board))
         topic.join(socket, since)
 
     def unwatch(self, socket: Socket, feed: str) -> None:
@@ -157,12 +168,31 @@ class Hub:
             if not topic.watchers:
                 del self._topics[key]
 
+    def is_here(self, socket: Socket, feed: str, *, id: str | None = None, typing: Typing = "") -> None:
+        """The socket's person looks at, or types in, what it watches of this feed.
+
+        Raises ValueError when that is nothing, or nothing with this id: whoever may watch it has been let in.
+        """
+        _, _, watched = self._watched.get((socket, feed), ("", "", ""))
+        if not watched or id not in {None, watched}:
+            raise ValueError("it is not watched")
+        self._board.here(socket, watched, typing=typing)
+
+    def is_away(self, socket: Socket) -> None:
+        """The socket's person looks at something else; the page is still open."""
+        self._board.gone(socket)
+
+    def _tell(self, bells: Sequence[Bell]) -> None:
+        self._layer.notify_all([(live.group_of(bell["workspace"]), dict(bell)) for bell in bells])
+
     async def _listen(self) -> None:
         channel = await asyncio.shield(self._channel)
         while True:
             message = await self._layer.receive(channel)
             if message["type"] == layer.RESYNC:
                 self._resync()
+            elif message["type"] == "presence":
+                self._board.hear(cast(Bell, message))
             else:
                 self._rang(message)
 
@@ -173,11 +203,14 @@ class Hub:
             for socket in self._sockets.get(workspace_id, ()):
                 if socket.person == id:
                     socket.doubt()
+        self._ring(kind, workspace_id, id, bell["version"])
+
+    def _ring(self, kind: str, workspace_id: str, id: str, version: int) -> None:
         for feed in live.feeds.values():
             if kind in feed.kinds:
                 for watched in (id, ""):
                     if topic := self._topics.get((workspace_id, feed.name, watched)):
-                        topic.ring(id, bell["version"])
+                        topic.ring(id, version)
 
     def _resync(self) -> None:
         """Doorbells may have been lost, also those about people."""

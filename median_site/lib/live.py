@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypedDict
 
 from median_site.lib import layer
+from median_site.lib.presence import Scene
 
 # A page that missed more things than this fetches itself again instead.
 MOST: Final = 100
@@ -18,13 +19,14 @@ class Ask:
 
     `id` is the thing that changed, or empty for a page that watches the whole feed and has just come (back). `since` is
     what those who wait have: a version, or for a whole feed the number that its page carries. `people` are the ids of
-    the teammates who will get the answer (of no use for the widget).
+    the teammates who will get the answer (of no use for the widget). `scene` is who is in that thread right now.
     """
 
     workspace_id: str
     id: str
     since: int
     people: frozenset[str]
+    scene: Scene = Scene()
 
 
 @dataclass(frozen=True, slots=True)

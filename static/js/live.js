@@ -62,6 +62,7 @@
       said.set(element, key);
       const since = Number(version) || 0;
       socket.send(JSON.stringify(watchWidget === undefined ? { ...frame, since } : { token: key, since }));
+      if (watchThread) tell("watching");
     }
   }
 
@@ -125,5 +126,6 @@
   window.addEventListener("pageshow", (event) => { if (event.persisted) connect(); });
   for (const name of ["htmx:afterSettle", "htmx:historyRestore"]) document.addEventListener(name, watch);
   document.addEventListener("median:watch", watchAgain);
+  document.addEventListener("median:say", ({ detail }) => { if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(detail)); });
   connect();
 })();
