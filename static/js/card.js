@@ -33,12 +33,13 @@
   });
 
   // Somebody was first, or it is over: the card says so, and shows what became of it.
-  document.addEventListener("median:fault", async ({ detail: { path: pressed, message } }) => {
+  document.addEventListener("median:fault", async ({ detail: { path: pressed, code, message } }) => {
     const [path, approval] = /^\/approvals\/([^/]+)\//.exec(pressed) ?? [];
     const id = document.querySelector(`[data-approval="${approval}"]`)?.id;
     if (!id) return;
     await htmx.ajax("GET", path, swap(id));
-    sayOn(document.getElementById(id), message);
+    const card = document.getElementById(id);
+    sayOn(card, code === "already_reviewed" && card ? `${message} ${card.dataset.decided}` : message);
     focusOn(id);
   });
 

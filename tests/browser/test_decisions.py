@@ -128,6 +128,8 @@ def test_a_late_press_says_who_was_first(
     reads(card_of(kim).locator(".outcome"), "Approved by Sam · running now")
     expect(card_of(kim).locator("[data-approve]")).to_have_count(0)
     assert decided(approval) == 1
+    sentence = r"^This request has already been reviewed\. Already decided by Sam at \d\d:\d\d\.$"
+    expect(card_of(kim).locator(".error")).to_have_text(re.compile(sentence))
     complaints.take("409")
 
 
