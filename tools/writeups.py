@@ -65,7 +65,7 @@ def _of_text(label: str, result: str) -> WriteUp:
     line = text.excerpt(result, HEADLINE_LIMIT)
     if line == result.strip():
         return WriteUp(line)
-    return WriteUp(_cut(f"{label} returned text"), (Row("Text", result[:VALUE_LIMIT], strict_json.dumps(result)),))
+    return WriteUp(_cut(f"{label} returned text"), (Row("Text", spoken(result), strict_json.dumps(result)),))
 
 
 def _headline(label: str, result: Mapping[str, Json]) -> str:
@@ -103,11 +103,11 @@ def _leaves(value: Json, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...
 
 
 def spoken(value: Json) -> str:
-    """A plain value as people read it. A long text is cut; the raw output has all of it."""
+    """A plain value as people read it. A long text is cut, and shows that it is; the raw output has all of it."""
     if isinstance(value, bool):
         return "Yes" if value else "No"
     if isinstance(value, str):
-        return value[:VALUE_LIMIT]
+        return value if len(value) <= VALUE_LIMIT else value[: VALUE_LIMIT - 1] + "…"
     return str(value) if isinstance(value, int | float | Decimal) else strict_json.dumps(value)
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from agent import errands, learning, write_up
+from agent import borne_out, errands, learning, write_up
 from agent.models.demo import DemoModel
 from agent.models.openai import OpenAIModel
 from agent.rows import Errand, ErrandKind
@@ -18,6 +18,7 @@ from tests.agent.conftest import Talk
 from tests.model_server import ModelServer, Reply, calls, model_server, says
 from tests.waiting import until
 from tests.world import World
+from tools import writeups
 from tools.models import ToolRun
 from tools.writeups import Row, WriteUp
 
@@ -27,7 +28,7 @@ RESULT = strict_json.loads(
 
 
 def written(headline: object, *rows: object) -> WriteUp | None:
-    return write_up.read(json.dumps({"headline": headline, "rows": rows}), result=RESULT)
+    return write_up.read(json.dumps({"headline": headline, "rows": rows}), tool="Refund order", result=RESULT)
 
 
 def test_what_the_output_bears_out_is_kept_with_its_exact_json() -> None:
@@ -49,9 +50,12 @@ def test_what_the_output_bears_out_is_kept_with_its_exact_json() -> None:
         ["Amount", "$48.50"],
         ["Amount", 48],
         ["Amount", "4"],
-        ["Paid on 3 May", "USD"],
+        ["Amount", "-48.50"],
+        ["Amount", "forty-eight"],
+        ["Order", "ORD-1042 USD"],
+        ["Note", "Back in 5"],
+        ["Done", "No"],
         ["Amount", None],
-        ["", "USD"],
         ["Amount"],
         "Amount",
     ],
@@ -61,22 +65,79 @@ def test_a_row_that_the_output_does_not_hold_is_dropped(row: object) -> None:
     assert written("Refunded", row, ["Currency", "USD"]) == WriteUp("Refunded", (Row("Currency", "USD", '"USD"'),))
 
 
-@pytest.mark.parametrize(
-    "headline",
-    ["Refunded $48.50", "Refunded 48", "Refunded for ORD-1043", "", "  ", None, 7, "Refunded " * 20],
-    ids=str,
-)
-def test_a_headline_that_the_output_does_not_hold_makes_none_of_it_count(headline: object) -> None:
+@pytest.mark.parametrize("label", ["", "Paid on 3 May", "Sent to Bob", "Half of it"])
+def test_a_label_that_is_not_in_words_of_its_field_is_the_fields_own(label: str) -> None:
+    assert written("Refunded", [label, "USD"]) == WriteUp("Refunded", (Row("Refund currency", "USD", '"USD"'),))
+
+
+@pytest.mark.parametrize("headline", ["", "  ", None, 7, "Refunded " * 20], ids=str)
+def test_without_a_headline_none_of_it_counts(headline: object) -> None:
     assert written(headline, ["Currency", "USD"]) is None
+
+
+# A result, and what may not be said of it.
+UNTRUE = [
+    ('{"amount":48.50}', "Refunded $48.50"),
+    ('{"amount":48.50}', "Refunded 48.5"),
+    ('{"amount":48.50}', "Refunded 48"),
+    ('{"amount":48.50}', "Refunded 48,50"),
+    ('{"amount":-48}', "Refunded 48"),
+    ('{"amount":48}', "Refunded -48"),
+    ('{"amount":48}', "Refunded forty-eight dollars"),
+    ('{"share":0.5}', "Refunded ½"),
+    ('{"order":"ORD-1042"}', "Refunded ORD-1043"),
+    ('{"order":"ORD-1042"}', "Refunded ord-1042"),
+    ('{"at":"2025-06-03"}', "Refunded on 3 June 2025"),
+    ('{"at":"2025-06-03"}', "Refunded in 2025"),
+    ('{"carrier":"DHL"}', "Order with UPS"),
+    ('{"count":12}', "Twelve orders"),
+    ('{"refunded":false}', "Order refunded"),
+    ('{"refunded":"no","days":5}', "Refunded in 5 days"),
+    ('{"status":"not delivered"}', "Order delivered"),
+    ('{"status":"pending","amount":48}', "Refunded 48"),
+    ('{"note":"5 items could not be refunded"}', "Refunded 5 items"),
+    ('{"amount":48,"limit":{"reached":true}}', "Limit of 48 not reached"),
+]
+
+
+@pytest.mark.parametrize(("raw", "headline"), UNTRUE)
+def test_a_headline_that_the_output_does_not_hold_gives_way_to_the_deterministic_one(raw: str, headline: str) -> None:
+    result = strict_json.loads(raw)
+    assert write_up.read(json.dumps({"headline": headline}), tool="Refund order", result=result) is None
+    leaf, *_ = borne_out.leaves(result)
+    made = write_up.read(
+        strict_json.dumps({"headline": headline, "rows": [["", leaf.value]]}), tool="Refund order", result=result
+    )
+    plain = writeups.write_up(label="Refund order", result=result, refusal=None)
+    assert made == WriteUp(
+        plain.headline, (Row(leaf.label, writeups.spoken(leaf.value), strict_json.dumps(leaf.value)),)
+    )
+
+
+@pytest.mark.parametrize(
+    ("raw", "headline"),
+    [
+        ('{"refunded":false,"reason":"too late"}', "Refund order: too late"),
+        ('{"status":"not delivered"}', "Not delivered"),
+        ('{"status":"pending","amount":-48}', "Refund of -48 is pending."),
+        ('{"status":"ok","amount":48.50,"currency":"USD"}', "Refunded 48.50 USD"),
+        ('{"order":{"number":"ORD-1042"},"express":true}', "Express order ORD-1042"),
+        ('[{"sku":"KTL-9","left":0}]', "KTL-9: 0 left"),
+    ],
+)
+def test_a_headline_of_whole_values_and_the_fields_words_is_kept(raw: str, headline: str) -> None:
+    answer = json.dumps({"headline": headline})
+    assert write_up.read(answer, tool="Refund order", result=strict_json.loads(raw)) == WriteUp(headline)
 
 
 @pytest.mark.parametrize("answer", ["", "Refunded.", "[]", "null", '{"rows":[]}', '{"headline":"Refunded"', "{}{}"])
 def test_another_shape_is_no_write_up(answer: str) -> None:
-    assert write_up.read(answer, result=RESULT) is None
+    assert write_up.read(answer, tool="Refund order", result=RESULT) is None
 
 
 def test_a_fence_around_it_is_taken_off() -> None:
-    assert write_up.read('```json\n{"headline":"Refunded"}\n```', result=RESULT) == WriteUp("Refunded")
+    answer = '```json\n{"headline":"Refunded"}\n```'
+    assert write_up.read(answer, tool="Refund order", result=RESULT) == WriteUp("Refunded")
 
 
 @pytest.fixture
