@@ -8,7 +8,7 @@ from django.db import connection
 
 from median_site.lib import clock
 from median_site.lib.errors import DomainError
-from team.models import ApiKey
+from team.models import ApiKey, ApiUse
 
 READS: Final = 600
 WRITES: Final = 120
@@ -56,3 +56,8 @@ def count(key: ApiKey, *, writes: bool) -> Allowance:
         reads, written = cursor.fetchone()
     limit, used = (WRITES, written) if writes else (READS, reads)
     return Allowance(limit, limit - used, minute + timedelta(minutes=1))
+
+
+def sweep() -> int:
+    """Forget the minutes that are long over. Gives how many."""
+    return ApiUse.objects.filter(minute__lt=clock.now() - timedelta(hours=1)).delete()[0]

@@ -57,6 +57,7 @@ class Kind(StrEnum):
     SIGNING_KEY_ROTATED = "signing_key.rotated"
     SESSION_REFUSED = "session.refused"
     WORKSPACE_CHANGED = "workspace.changed"
+    WORKSPACE_CLOSED = "workspace.closed"
     AGENT_CHANGED = "agent.changed"
     INVITATION_MADE = "invitation.made"
     INVITATION_WITHDRAWN = "invitation.withdrawn"

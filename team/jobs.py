@@ -1,6 +1,6 @@
 """Jobs of this app, called by name by the job cluster. Each may run twice at once."""
 
-from team import chain
+from team import api_answers, api_limits, chain, closing
 
 
 def link() -> int:
@@ -9,3 +9,8 @@ def link() -> int:
     while more := chain.link_all():
         linked += more
     return linked
+
+
+def hourly() -> dict[str, int]:
+    """Forget what was kept for a while: answers of POSTs, minutes of keys, workspaces that were deleted."""
+    return {"answers": api_answers.sweep(), "minutes": api_limits.sweep(), "workspaces": closing.erase_closed()}

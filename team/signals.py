@@ -5,6 +5,9 @@ from django.dispatch import Signal
 # events: list[team.models.Event], the rows just written in one go; for what can be done for many at once.
 events_recorded = Signal()
 
+# workspace_id: str. An owner deleted it: nothing of it may leave any more.
+workspace_closed = Signal()
+
 # teammate: team.models.Teammate, removed by: Actor. What they had in the workspace goes to others.
 teammate_removed = Signal()
 

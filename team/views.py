@@ -4,20 +4,25 @@ A press answers with the page again, of which htmx takes the part.
 """
 
 from django.conf import settings
+from django.contrib.auth import logout
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from team import invitations, roster, workspaces
-from team.access import TeammateRequest, manager_required, teammate_required
+from team import closing, invitations, roster, workspaces
+from team.access import TeammateRequest, manager_required, same_person, teammate_required
 from team.models import Invitation, Role
 
 
 @require_safe
 @teammate_required
 def workspace(request: TeammateRequest) -> HttpResponse:
-    return render(request, "team/workspace.html", frame(request, "workspace") | {"zones": workspaces.zones()})
+    return render(
+        request,
+        "team/workspace.html",
+        frame(request, "workspace") | {"zones": workspaces.zones(), "is_owner": request.teammate.role == Role.OWNER},
+    )
 
 
 @require_POST
@@ -26,6 +31,18 @@ def change(request: TeammateRequest) -> HttpResponse:
     name, zone = request.POST.get("name", ""), request.POST.get("zone", "")
     workspaces.change(by=request.teammate.actor, name=name, zone=zone)
     return redirect("team:workspace")
+
+
+@require_POST
+@teammate_required
+def delete(request: TeammateRequest) -> HttpResponse:
+    """Delete the workspace. Nobody is in it afterwards, so nobody stays signed in to look at it."""
+    same_person(request)
+    closing.close(by=request.teammate.actor, name=request.POST.get("name", ""))
+    logout(request)
+    if request.headers.get("HX-Request"):
+        return HttpResponse(status=204, headers={"HX-Redirect": reverse("account_login")})
+    return redirect("account_login")
 
 
 @require_safe

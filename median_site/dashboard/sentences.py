@@ -100,6 +100,7 @@ _SENTENCES: Final[Mapping[str, Callable[[Facts], str]]] = {
     Kind.SUBJECT_DROPPED: lambda f: f"A value from {f.who} for the subject of {f.label} was dropped",
     Kind.SIGNING_KEY_ROTATED: lambda f: f"{f.who} rotated the signing key",
     Kind.SESSION_REFUSED: _refused,
+    Kind.WORKSPACE_CLOSED: lambda f: f"{f.who} deleted the workspace",
     Kind.WORKSPACE_CHANGED: lambda f: f"{f.who} changed the workspace's settings",
     Kind.AGENT_CHANGED: lambda f: f"{f.who} changed the agent's name or instructions",
     Kind.INVITATION_MADE: lambda f: f"{f.who} invited {f.data.get('email')} as {f.data.get('role')}",
