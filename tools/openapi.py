@@ -159,7 +159,7 @@ def _operation(
     name = _name(found.id, taken=names)
     raw: dict[str, Json] = {
         "name": name,
-        "label": summary if len(summary) <= manifest.MAX_LABEL else "",
+        "label": summary.rstrip(".") if len(summary) <= manifest.MAX_LABEL else "",
         "description": (summary or description or found.where)[: manifest.MAX_DESCRIPTION],
         "risk": "low" if found.method == "get" else "high",
         "method": found.method.upper(),

@@ -50,10 +50,10 @@ def short_day(day: date) -> str:
 
 
 def deadline(moment: datetime) -> str:
-    """today at 13:58, tomorrow at 13:58, on 2 June at 13:58"""
+    """yesterday at 13:58, today at 13:58, tomorrow at 13:58, on 2 June at 13:58: a moment within a sentence."""
     local, today = localtime(moment), localtime(clock_.now()).date()
     distance = (local.date() - today).days
-    spoken = {0: "today", 1: "tomorrow"}.get(distance) or f"on {local.day} {local:%B}{_year(local)}"
+    spoken = {-1: "yesterday", 0: "today", 1: "tomorrow"}.get(distance) or f"on {local.day} {local:%B}{_year(local)}"
     return f"{spoken} at {clock(moment)}"
 
 
