@@ -53,6 +53,12 @@ def find(by: Actor, draft_id: str) -> HttpTool:
     return found
 
 
+def draft_of(tool: Tool) -> HttpTool | None:
+    """The draft that the next version of an HTTP tool is made from; None for a manifest tool or a removed draft."""
+    drafts = HttpTool.objects.filter(workspace_id=tool.workspace_id, name=tool.name)
+    return drafts.first() if tool.kind == "http" else None
+
+
 def definition_of(draft: HttpTool) -> Definition:
     return from_json(strict_json.loads(draft.definition))
 

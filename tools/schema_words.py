@@ -1,6 +1,7 @@
 """A tool's input schema in words: its fields, what kind of value each takes, and what it is for. Pure."""
 
 import json
+import shlex
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
@@ -44,7 +45,18 @@ def pretty(schema: str) -> str:
 
 def example(schema: str) -> str:
     """An input to start a test from: each required field with a value of its kind."""
-    return json.dumps({row.name: _example(row) for row in fields(schema) if row.required}, indent=2, ensure_ascii=False)
+    return json.dumps(_examples(schema), indent=2, ensure_ascii=False)
+
+
+def command(name: str, *, schema: str) -> str:
+    """The line that tests the tool from a terminal, with the same input."""
+    given = _examples(schema)
+    lines = [f"--input {shlex.quote(strict_json.dumps(given))}"] if given else []
+    return " \\\n  ".join([f"median tools test {name}", *lines, "--as user_123"])
+
+
+def _examples(schema: str) -> dict[str, Json]:
+    return {row.name: _example(row) for row in fields(schema) if row.required}
 
 
 def _example(row: FieldWords) -> Json:

@@ -5,7 +5,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from team.access import TeammateRequest, manager_required, teammate_required
-from tools import calls, endpoints, overview, risk, schema_words, testing, wire_views
+from tools import calls, endpoints, http_tools, inputs, overview, risk, schema_words, testing, wire_views
 from tools.models import Tool
 from tools.testing import Trial
 from tools.views import in_drawer
@@ -47,6 +47,9 @@ def _tool(request: TeammateRequest, shown: Tool, *, tested: Trial | None = None)
         "fields": schema_words.fields(shown.input_schema),
         "schema": schema_words.pretty(shown.input_schema),
         "example": schema_words.example(shown.input_schema),
+        "command": schema_words.command(shown.name, schema=shown.input_schema),
+        "definition": inputs.definition_of(shown),
+        "draft": http_tools.draft_of(shown),
         "runs": overview.last_runs(shown),
         "test": wire_views.of(tested) if tested else None,
         "given": request.POST,

@@ -34,7 +34,14 @@
     made.querySelector("span").textContent = message;
     made.querySelector("button").addEventListener("click", () => made.remove());
     document.getElementById("toasts").replaceChildren(made);
+    return made;
   }
+
+  // What only says that something worked goes by itself.
+  document.addEventListener("median:say", ({ detail }) => {
+    const said = toast(detail);
+    setTimeout(() => said.remove(), 4000);
+  });
 
   // Dialogs, panels, theme
 

@@ -66,8 +66,15 @@ def test_an_endpoint_from_adding_to_removing(
     # What was done in the drawer shows on the page.
     expect(page.get_by_role("row", name="Stock level")).to_contain_text("High risk")
 
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name=f"More actions for {served.url}").click()
-    page.get_by_role("button", name="Remove endpoint").first.click()
+    page.get_by_role("button", name="Copy address").locator("visible=true").click()
+    expect(page.get_by_text("Copied.")).to_be_visible()
+    page.get_by_placeholder("Find a tool").press("Control+v")
+    expect(page.get_by_placeholder("Find a tool")).to_have_value(served.url)
+
+    page.get_by_role("button", name=f"More actions for {served.url}").click()
+    page.get_by_role("button", name="Remove endpoint").locator("visible=true").click()
     question = page.get_by_role("dialog", name="Remove endpoint?")
     expect(question.get_by_role("button", name="Keep it")).to_be_focused()
     question.get_by_role("button", name="Remove endpoint").click()

@@ -135,12 +135,28 @@ def test_the_drawer_of_a_tool(world: World, browser_of: Browser) -> None:
         "Refund an order in full.", "Added by Median, because the risk is high",
         "A teammate must approve this call before it runs", "The order number to refund.", "<code>wrong_item</code>",
         "A test by <bdi>Sam Okafor</bdi>", 'id="test-form"', "&#34;orderNumber&#34;: &#34;&#34;",
+        '<a class="btn" href="/logs/?tool=refundOrder">Show in Logs</a>',
+        "median tools test refundOrder \\\n  --input &#39;{&#34;orderNumber&#34;:&#34;&#34;,&#34;reason&#34;:"
+        "&#34;damaged&#34;}&#39; \\\n  --as user_123</pre>",
     ]:  # fmt: skip
         assert shown in drawer
     page = browser_of(world.kim).get(f"{PAGE}refundOrder/").text
     assert "<html" in page
     assert "Refund an order in full." in page
     assert "test-form" not in page
+    assert '<a class="btn" href="/logs/?tool=refundOrder">Show in Logs</a>' in page
+
+
+def test_everybody_copies_addresses_and_finds_the_syncs_in_the_log(world: World, browser_of: Browser) -> None:
+    page, issuer = browser_of(world.kim).get(PAGE).text, world.fernhill.issuer
+    assert page.count(f'data-copies="{world.endpoint.url}"') == 1
+    for address in (issuer, f"{issuer}/.well-known/jwks.json"):
+        assert page.count(f'<code>{address}</code> <button class="btn btn--small btn--plain btn--icon" ') == 1
+    logs = f"/logs/?type=syncs&q={world.endpoint.id}"
+    assert f'<a href="{logs.replace("&", "&amp;")}">' in page
+    assert "Change address or secret" not in page
+    sync.store(world.endpoint, manifest.parse(b'{"version":1,"tools":[]}'))
+    assert f"{world.endpoint.url} synced" in browser_of(world.kim).get(logs).text
 
 
 def test_the_drawer_of_an_endpoint(world: World, browser_of: Browser) -> None:
