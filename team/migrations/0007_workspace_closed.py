@@ -4,15 +4,14 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('team', '0006_event_chain'),
+        ("team", "0006_event_chain"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='workspace',
-            name='closed_at',
+            model_name="workspace",
+            name="closed_at",
             field=models.DateTimeField(blank=True, null=True),
         ),
     ]
