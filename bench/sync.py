@@ -2,10 +2,11 @@
 
 import asyncio
 import json
+import time
 
 import httpx
 
-from bench import harness
+from bench import _openapi, harness
 
 harness.prepare()
 
@@ -18,12 +19,13 @@ from median_site.lib.actors import system  # noqa: E402
 from median_site.lib.db import in_thread  # noqa: E402
 from tests import world as worlds  # noqa: E402
 from tests.manifest_server import ManifestServer, manifest_server  # noqa: E402
-from tools import manifest, storing, sync  # noqa: E402
+from tools import manifest, openapi, storing, sync  # noqa: E402
 from tools.models import Endpoint, EndpointSync, Tool  # noqa: E402
 
 N = 100
 WARM_UP = 10
 TOOLS = 100
+DOCUMENTS = 30
 
 
 def tools(version: int) -> list[dict[str, object]]:
@@ -98,9 +100,27 @@ async def main(served: ManifestServer) -> None:
         harness.report(f"statements of a sync, tools changed: {count}", [0.0], statements=many)
 
 
+def imports() -> None:
+    """Each document is new to the process, as the one that a person imports is."""
+    parsed: list[float] = []
+    read: list[float] = []
+    for number in range(DOCUMENTS):
+        document = _openapi.description(number)
+        began = time.perf_counter()
+        json.loads(document)
+        between = time.perf_counter()
+        made = openapi.read(document)
+        read.append(time.perf_counter() - between)
+        parsed.append(between - began)
+    size, count = len(document), len(made.operations)
+    harness.report("OpenAPI document, its JSON parsed", parsed, bytes=size)
+    harness.report("OpenAPI document, imported", read, ratio=harness.ratio_of(read, parsed), operations=count)
+
+
 if __name__ == "__main__":
     import ipaddress
 
     settings.MEDIAN_ALLOWED_NETWORKS = [ipaddress.ip_network("127.0.0.0/8")]
     with manifest_server() as server:
         asyncio.run(main(server))
+    imports()

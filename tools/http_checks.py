@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple, cast
 from urllib.parse import unquote, urlsplit
 
@@ -29,6 +30,9 @@ class Fault(NamedTuple):
     message: str
 
 
+TOO_MANY: Final = Fault("parameters", f"The parameters are a list of at most {MAX_PARAMETERS}.")
+
+
 def read(raw: Mapping[str, Json]) -> tuple[Definition | None, list[Fault]]:
     """Check what a person or program wrote, in the form of `as_json`; a schema may be JSON text.
 
@@ -48,8 +52,13 @@ def read(raw: Mapping[str, Json]) -> tuple[Definition | None, list[Fault]]:
         requires=_text(raw, "requires"),
         session_start=raw.get("sessionStart") is True,
     )
-    faults += [*_wording(made), *_url(made), *_whole(made)]
+    faults += found(made)
     return (None if faults else made), faults
+
+
+def found(made: Definition) -> list[Fault]:
+    """What is wrong with a definition whose parameters were checked one by one."""
+    return [*_wording(made), *_url(made), *_whole(made)]
 
 
 def _text(raw: Mapping[str, Json], key: str) -> str:
@@ -59,7 +68,7 @@ def _text(raw: Mapping[str, Json], key: str) -> str:
 
 def _parameters(raw: Json, faults: list[Fault]) -> Iterator[Parameter]:
     if not isinstance(raw, list) or len(raw) > MAX_PARAMETERS:
-        faults.append(Fault("parameters", f"The parameters are a list of at most {MAX_PARAMETERS}."))
+        faults.append(TOO_MANY)
         return
     for at, each in enumerate(raw):
         field = f"parameters[{at}]"
@@ -89,14 +98,22 @@ def parameter_schema(raw: Json, *, place: str) -> dict[str, Json]:
     """A parameter's schema, given as an object or as JSON text, if its values can stand there. Raises SchemaError."""
     try:
         value = strict_json.loads(raw) if isinstance(raw, str) else raw
+        text = strict_json.dumps(value)
     except JsonError as error:
         raise SchemaError(error.message, error.path) from error
     if not isinstance(value, dict):
         raise SchemaError('It must be a JSON Schema, as {"type": "string"}.')
-    if strict_json.dumps(value).find('"$ref"') >= 0:
+    _check(text, place)
+    return value
+
+
+@lru_cache(maxsize=1024)  # a document says the same of the same parameter again and again
+def _check(text: str, place: str) -> None:
+    if '"$ref"' in text:
         raise SchemaError("A parameter's schema stands alone, without $ref.")
-    schema.compile_schema({"type": "object", "properties": {"value": value}})
+    schema.check(f'{{"type":"object","properties":{{"value":{text}}}}}')
     if place != "body":
+        value = cast(dict[str, Json], strict_json.loads(text))
         kinds = _kinds(value)
         allowed = _PLAIN | ({"array"} if place == "query" else set())
         if not kinds or not kinds <= allowed:
@@ -107,7 +124,6 @@ def parameter_schema(raw: Json, *, place: str) -> dict[str, Json]:
             raise SchemaError("An array in the query must say what its items are.")
         if any(not _kinds(item) or not _kinds(item) <= _PLAIN for item in items if item is not None):
             raise SchemaError("The items of an array in the query are texts, numbers or booleans.")
-    return value
 
 
 def _kinds(value: Json) -> set[str]:
@@ -195,8 +211,10 @@ def _whole(made: Definition) -> Iterator[Fault]:
         yield Fault("sessionStart", "A tool that runs at session start has nobody to give it a value but the subject.")
     if made.session_start and made.risk != "low":
         yield Fault("sessionStart", "Only a tool of low risk runs at session start: nobody is asked before it.")
-    if len(set(names)) == len(names):
+    if len(names) > MAX_PARAMETERS:
+        yield TOO_MANY
+    elif len(set(names)) == len(names):
         try:
-            schema.compile_schema(made.input_schema)
+            schema.check_together(made.input_schema)  # each parameter's part of it was checked
         except SchemaError as error:
             yield Fault("parameters", str(error))

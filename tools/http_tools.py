@@ -124,17 +124,15 @@ def take_in(document: str | bytes, *, by: Actor, server: str = "", only: str = "
     taken: list[Operation] = []
     with transaction.atomic():
         roster.lock(by.workspace_id)
-        free = _free(by)
+        free, faults = _free(by), _all_taken({operation.definition.name for operation in read.operations}, by=by)
         for operation in read.operations:
-            name = operation.definition.name
-            fault = unreachable[_origin(operation.definition)] or _taken(name, by=by)
+            fault = unreachable[_origin(operation.definition)] or faults.get(operation.definition.name)
             if fault or len(taken) >= free:
                 reason = fault.message if fault else TooManyDrafts.message
                 unsupported.append(Unsupported(operation.where, reason))
-                continue
-            text = strict_json.dumps(operation.definition.as_json())
-            HttpTool.objects.create(workspace_id=by.workspace_id, name=name, definition=text)
-            taken.append(operation)
+            else:
+                taken.append(operation)
+        HttpTool.objects.bulk_create(_draft(operation.definition, by=by) for operation in taken)
         if taken:
             names: list[Json] = [operation.definition.name for operation in taken]
             events.record(Kind.HTTP_TOOLS_IMPORTED, by=by, data={"tools": names})
@@ -145,13 +143,23 @@ def _free(by: Actor) -> int:
     return DRAFT_LIMIT - HttpTool.objects.filter(workspace_id=by.workspace_id).count()
 
 
+def _draft(definition: Definition, *, by: Actor) -> HttpTool:
+    text = strict_json.dumps(definition.as_json())
+    return HttpTool(workspace_id=by.workspace_id, name=definition.name, definition=text)
+
+
 def _taken(name: str, *, by: Actor, draft_id: str = "") -> Fault | None:
-    if HttpTool.objects.filter(workspace_id=by.workspace_id, name=name).exclude(id=draft_id).exists():
-        return Fault("name", "Another HTTP tool has this name.")
-    served = Tool.objects.filter(workspace_id=by.workspace_id, name=name, present=True, endpoint__removed_at=None)
-    if served.exclude(endpoint=None).exists():
-        return Fault("name", "An endpoint of this workspace serves a tool of this name.")
-    return None
+    return _all_taken({name}, by=by, draft_id=draft_id).get(name)
+
+
+def _all_taken(names: set[str], *, by: Actor, draft_id: str = "") -> dict[str, Fault]:
+    """Which of these names a draft cannot have, and why; in two statements."""
+    served = Tool.objects.filter(workspace_id=by.workspace_id, name__in=names, present=True, endpoint__removed_at=None)
+    drafts = HttpTool.objects.filter(workspace_id=by.workspace_id, name__in=names).exclude(id=draft_id)
+    by_endpoint = Fault("name", "An endpoint of this workspace serves a tool of this name.")
+    by_draft = Fault("name", "Another HTTP tool has this name.")
+    faults = dict.fromkeys(served.exclude(endpoint=None).values_list("name", flat=True), by_endpoint)
+    return faults | dict.fromkeys(drafts.values_list("name", flat=True), by_draft)
 
 
 def _unreachable(url: str) -> Fault | None:

@@ -14,7 +14,7 @@ from median_site.lib.errors import DomainError
 from median_site.lib.strict_json import Json, JsonError, visible_json
 from median_site.lib.text import excerpt
 from tools import http_checks, manifest, openapi_schemas
-from tools.http_definitions import PLACES, Definition
+from tools.http_definitions import Definition, Parameter, Place
 from tools.openapi_schemas import Resolver, Unresolved
 from tools.schema import SchemaError
 
@@ -24,6 +24,7 @@ MAX_OPERATIONS: Final = 5_000
 _METHODS: Final = ("get", "post", "put", "patch", "delete")
 _OTHERS: Final = ("head", "options", "trace")
 _JSON: Final = re.compile(r"application/([a-z0-9.+-]+\+)?json(\s*;.*)?|\*/\*|application/\*", re.IGNORECASE)
+_UNSTORABLE: Final = re.compile(rb"\\u(0000|[dD][89a-fA-F])")  # a NUL or half a character, as JSON escapes them
 _IGNORED_HEADERS: Final = {"accept", "content-type", "authorization"}  # OpenAPI has no meaning for these
 
 
@@ -98,12 +99,13 @@ def read(document: str | bytes, *, server: str = "", only: str = "") -> Read:
 
 
 def _root(document: str | bytes) -> dict[str, Json]:
-    if len(document) > MAX_BYTES:
+    raw = document.encode(errors="replace") if isinstance(document, str) else document
+    if len(raw) > MAX_BYTES:
         raise NotOpenApi("The document is larger than 5 MB.", field="document")
     try:
-        root = strict_json.loads(document)
+        root = strict_json.loads(raw)
     except JsonError as error:
-        hint = " A YAML document must be turned into JSON first." if _looks_like_yaml(document) else ""
+        hint = " A YAML document must be turned into JSON first." if _looks_like_yaml(raw) else ""
         raise NotOpenApi(f"The document is not JSON. {error}{hint}", field="document") from error
     if not isinstance(root, dict):
         raise NotOpenApi("The document must be a JSON object.", field="document")
@@ -112,12 +114,12 @@ def _root(document: str | bytes) -> dict[str, Json]:
         raise NotOpenApi('The document must say "openapi": "3.0" or "3.1". Convert older ones first.', field="document")
     if not isinstance(root.get("paths"), dict):
         raise NotOpenApi("The document has no paths.", field="document")
-    return cast(dict[str, Json], visible_json(root))
+    # Only an escape brings in what cannot be stored; a document without one is not copied.
+    return cast(dict[str, Json], visible_json(root)) if _UNSTORABLE.search(raw) else root
 
 
-def _looks_like_yaml(document: str | bytes) -> bool:
-    head = document[:2_000] if isinstance(document, str) else document[:2_000].decode(errors="replace")
-    return re.search(r"^\s*(openapi|swagger|info|paths)\s*:", head, re.MULTILINE) is not None
+def _looks_like_yaml(document: bytes) -> bool:
+    return re.search(rb"^\s*(openapi|swagger|info|paths)\s*:", document[:2_000], re.MULTILINE) is not None
 
 
 def _operations(
@@ -153,26 +155,25 @@ def _operation(
 ) -> Operation:
     left_out: list[str] = []
     parameters = list(_parameters(found, resolver, left_out))
-    taken = {str(each["name"]) for each in parameters}
+    taken = {each.name for each in parameters}
     parameters += _body(found, resolver, left_out, taken=taken)
     summary, description = _words(found.said, "summary"), _words(found.said, "description")
-    name = _name(found.id, taken=names)
-    raw: dict[str, Json] = {
-        "name": name,
-        "label": summary.rstrip(".") if len(summary) <= manifest.MAX_LABEL else "",
-        "description": (summary or description or found.where)[: manifest.MAX_DESCRIPTION],
-        "risk": "low" if found.method == "get" else "high",
-        "method": found.method.upper(),
-        "url": _base(found, root, server=server) + found.path,
-        "parameters": cast(Json, parameters),
-    }
-    definition, faults = http_checks.read(raw)
-    if definition is None:
+    name, label = _name(found.id, taken=names), summary.rstrip(".")
+    definition = Definition(
+        name=name,
+        label=label if 0 < len(label) <= manifest.MAX_LABEL else manifest.label_from_name(name),
+        description=(summary or description or found.where)[: manifest.MAX_DESCRIPTION].strip(),
+        risk="low" if found.method == "get" else "high",
+        method=found.method.upper(),
+        url=_base(found, root, server=server) + found.path,
+        parameters=tuple(parameters),
+    )
+    if faults := http_checks.found(definition):
         raise _Reason(faults[0].message)
     return Operation(found.where, definition, left_out)
 
 
-def _parameters(found: _Found, resolver: Resolver, left_out: list[str]) -> Iterator[dict[str, Json]]:
+def _parameters(found: _Found, resolver: Resolver, left_out: list[str]) -> Iterator[Parameter]:
     """Those of the path and of the operation; one of the operation takes the place of the path's own."""
     said: dict[tuple[str, str], dict[str, Json]] = {}
     for held in (found.item.get("parameters"), found.said.get("parameters")):
@@ -192,10 +193,8 @@ def _parameters(found: _Found, resolver: Resolver, left_out: list[str]) -> Itera
             left_out.append(f"{excerpt(name, 64)}: {error}")
 
 
-def _placed(
-    name: str, place: str, parameter: Mapping[str, Json], resolver: Resolver, *, required: bool
-) -> dict[str, Json]:
-    if place not in PLACES or place == "body":
+def _placed(name: str, place: str, parameter: Mapping[str, Json], resolver: Resolver, *, required: bool) -> Parameter:
+    if place not in {"path", "query"}:
         raise _Reason(f"A tool sends nothing in a {place if place in {'header', 'cookie'} else 'place of that name'}.")
     if "content" in parameter:
         raise _Reason("It is written as a document of its own.")
@@ -206,10 +205,10 @@ def _placed(
         raise _Reason("It is written in a style that tools do not have.")
     http_checks.check_key(name)
     schema = http_checks.parameter_schema(_described(schema, parameter), place=place)
-    return {"name": name, "place": place, "required": required, "schema": schema}
+    return Parameter(name, schema, required, cast(Place, place))
 
 
-def _body(found: _Found, resolver: Resolver, left_out: list[str], *, taken: set[str]) -> Iterator[dict[str, Json]]:
+def _body(found: _Found, resolver: Resolver, left_out: list[str], *, taken: set[str]) -> Iterator[Parameter]:
     """The fields of a JSON object in the body, each a parameter of its own."""
     body = resolver.target(found.said.get("requestBody"))
     if not isinstance(body, dict):
@@ -236,7 +235,7 @@ def _body(found: _Found, resolver: Resolver, left_out: list[str], *, taken: set[
                 raise _Reason(f"The field {excerpt(name, 64)}: {error}") from error
             left_out.append(f"{excerpt(name, 64)}: {error}")
             continue
-        yield {"name": name, "place": "body", "required": required, "schema": checked}
+        yield Parameter(name, checked, required, "body")
 
 
 def _is_json(kind: str) -> bool:

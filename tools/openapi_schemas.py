@@ -4,7 +4,7 @@ A document can make its references explode; a budget of parts, for one schema an
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from median_site.lib.strict_json import Json
 
@@ -23,12 +23,25 @@ class Unresolved(Exception):
     """A part of the document that cannot be used, said for the person who imports it."""
 
 
+class _Made(NamedTuple):
+    """What a reference stands for, how many parts that has, and how deep they go."""
+
+    schema: Json
+    parts: int
+    height: int
+
+
 class Resolver:
-    """Puts what references point at in their place, within the bounds."""
+    """Puts what references point at in their place, within the bounds. What it gives is shared: never change it."""
 
     def __init__(self, root: Mapping[str, Json]) -> None:
         self._root = root
         self._spent = 0
+        self._found: dict[str, Json] = {}
+        self._made: dict[str, _Made] = {}
+        self._within: list[str] = []  # references that are being put in place just now
+        self._cut = 0
+        self._deepest = 0
 
     def target(self, part: Json) -> Json:
         """The part itself, or what its reference points at. Raises Unresolved."""
@@ -39,27 +52,21 @@ class Resolver:
         raise Unresolved("A reference points from one to the next without end.")
 
     def schema(self, part: Json) -> dict[str, Json]:
-        """A schema that stands alone. Raises Unresolved."""
+        """A schema that stands alone. Where it refers to itself, any value of its type may stand. Raises Unresolved."""
+        self._within = []
         made = self._inline(part, depth=0, start=self._spent)
         if not isinstance(made, dict):
             raise Unresolved("It has no schema.")
         return made
 
     def _inline(self, part: Json, *, depth: int, start: int) -> Json:
-        self._spent += 1
-        if self._spent > MAX_DOCUMENT_PARTS:
-            raise Unresolved("The document is too large to be read in one go. Pick operations by a part of their path.")
-        if depth > MAX_DEPTH or self._spent - start > MAX_PARTS:
-            raise Unresolved("A schema is too large, or refers to itself.")
+        if not isinstance(part, dict | list):
+            return part
+        self._spend(1 + len(part), depth=depth, start=start)
         if isinstance(part, list):
             return [self._inline(each, depth=depth + 1, start=start) for each in part]
-        if not isinstance(part, dict):
-            return part
         if "$ref" in part:
-            beside = {key: value for key, value in part.items() if key in {"description", "nullable"}}
-            target = self.target(part)
-            part = {**target, **beside} if isinstance(target, dict) else target
-            return self._inline(part, depth=depth + 1, start=start)
+            return self._referred(part, depth=depth, start=start)
         made: dict[str, Json] = {}
         for key, held in part.items():
             if key in _MAPS and isinstance(held, dict):
@@ -74,16 +81,55 @@ class Resolver:
                 made[key] = self._inline(held, depth=depth + 1, start=start)
         return _modern(made, nullable=part.get("nullable") is True)
 
+    def _referred(self, part: dict[str, Json], *, depth: int, start: int) -> Json:
+        """What a reference stands for. Of its siblings only these two count."""
+        beside = {key: value for key, value in part.items() if key in {"description", "nullable"}}
+        target, ref = self.target(part), str(part["$ref"])
+        if ref in self._within:
+            self._cut += 1
+            said = target.get("type") if isinstance(target, dict) else None
+            target = {"type": said} if said else {}
+        elif not beside:
+            return self._once(ref, target, depth=depth, start=start)
+        self._within.append(ref)
+        made = self._inline({**target, **beside} if isinstance(target, dict) else target, depth=depth + 1, start=start)
+        self._within.pop()
+        return made
+
+    def _once(self, ref: str, target: Json, *, depth: int, start: int) -> Json:
+        """A reference put in place, made only the first time; it counts against the bounds each time."""
+        if known := self._made.get(ref):
+            self._spend(known.parts, depth=depth + known.height, start=start)
+            return known.schema
+        cut, spent, deepest, self._deepest = self._cut, self._spent, self._deepest, depth
+        self._within.append(ref)
+        schema = self._inline(target, depth=depth + 1, start=start)
+        self._within.pop()
+        if self._cut == cut or not self._within:  # otherwise it is cut where only this place asks for it
+            self._made[ref] = _Made(schema, self._spent - spent, self._deepest - depth)
+        self._deepest = max(deepest, self._deepest)
+        return schema
+
+    def _spend(self, parts: int, *, depth: int, start: int) -> None:
+        self._spent += parts
+        self._deepest = max(self._deepest, depth)
+        if self._spent > MAX_DOCUMENT_PARTS:
+            raise Unresolved("The document is too large to be read in one go. Pick operations by a part of their path.")
+        if depth > MAX_DEPTH or self._spent - start > MAX_PARTS:
+            raise Unresolved("A schema is too large.")
+
     def _follow(self, ref: Json) -> Json:
         if not isinstance(ref, str) or not ref.startswith("#/"):
             raise Unresolved("A reference points out of the document.")
-        found: Json = dict(self._root)
-        for step in ref[2:].split("/"):
-            name = step.replace("~1", "/").replace("~0", "~")
-            if not isinstance(found, dict) or name not in found:
-                raise Unresolved(f"{ref[:100]} is not in the document.")
-            found = found[name]
-        return found
+        if ref not in self._found:
+            found: Json = dict(self._root)
+            for step in ref[2:].split("/"):
+                name = step.replace("~1", "/").replace("~0", "~")
+                if not isinstance(found, dict) or name not in found:
+                    raise Unresolved(f"{ref[:100]} is not in the document.")
+                found = found[name]
+            self._found[ref] = found
+        return self._found[ref]
 
 
 def kinds(schema: Mapping[str, Json]) -> list[Json]:

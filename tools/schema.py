@@ -3,6 +3,7 @@
 Pure: no schema makes this module open a connection or a file, and no pattern makes it slow.
 """
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,12 +20,14 @@ from tools import subschemas
 from tools.subschemas import SchemaError
 
 __all__ = [
-    "Compiled", "FieldError", "SchemaError", "check_input", "compile_schema", "for_model", "name_of", "normalize",
+    "Compiled", "FieldError", "SchemaError", "check", "check_together", "check_input", "compile_schema", "for_model",
+    "name_of", "normalize",
 ]  # fmt: skip
 
 MAX_BYTES: Final = 32 * 1024  # of a schema, and of an input
 MAX_ERRORS: Final = 20
-PATTERN_BYTES: Final = 2_000_000  # of one compiled pattern
+
+_PATTERNS: Final = jsonschema_rs.RegexOptions(size_limit=2_000_000)  # bytes of one compiled pattern
 
 _MASK: Final = "\ufffdvalue\ufffd"
 _ARTICLES: Final = {"integer": "an integer", "array": "an array", "object": "an object", "null": "null"}
@@ -74,6 +77,20 @@ def compile_schema(schema: Json) -> Compiled:
         raise SchemaError(error.message, error.path) from error
 
 
+def check(text: str) -> None:
+    """Raise SchemaError for JSON text that compile_schema would refuse, and keep nothing of it."""
+    _bounded(json.loads(text), text)
+    _validator(text)
+
+
+def check_together(schema: dict[str, Json]) -> None:
+    """Raise SchemaError where properties that were checked one by one are too much for one schema."""
+    text = strict_json.dumps(schema)
+    # As a rule a glance shows that there is no need to count.
+    if len(text) * 4 > MAX_BYTES or text.count('"pattern') > subschemas.MAX_PATTERNS:
+        _bounded(schema, text)
+
+
 def check_input(compiled: Compiled, value: Json) -> list[FieldError]:
     """What is wrong with an input, at most 20 faults; empty when it may be sent."""
     if not isinstance(value, dict):
@@ -106,20 +123,31 @@ def name_of(path: Sequence[Step]) -> str:
 
 @lru_cache(maxsize=512)  # about 10 kB each: more than a workspace may have switched on, so that a sync finds its own
 def _compiled(text: str) -> Compiled:
+    root = _bounded(strict_json.loads(text), text)
+    return Compiled(root, _validator(strict_json.dumps(subschemas.closed(root))))
+
+
+def _bounded(root: Json, text: str) -> dict[str, Json]:
+    """The schema, which `text` is too, if it may be one as a whole."""
     if len(text.encode()) > MAX_BYTES:
         raise SchemaError("The schema is larger than 32 KB.")
-    root = strict_json.loads(text)
     if not isinstance(root, dict) or root.get("type") != "object":
         raise SchemaError('The top of the schema must say "type": "object".')
-    if strict_json.has_nul_or_surrogate(root):
-        raise SchemaError("The schema holds a NUL character.")
+    if "\\u0000" in text:  # as a NUL is written, but a backslash before u0000 may be as well
+        for path, part in strict_json.walk(root):
+            if strict_json.has_nul_or_surrogate([*path[-1:], part if isinstance(part, str) else None]):
+                raise SchemaError("The schema holds a NUL character.", strict_json.visible(pointer(path))[0])
     subschemas.survey(root)
+    return root
+
+
+def _validator(text: str) -> jsonschema_rs.Draft202012Validator:
     try:
-        validator = jsonschema_rs.Draft202012Validator(
-            strict_json.dumps(subschemas.closed(root)),
+        return jsonschema_rs.Draft202012Validator(
+            text,
             retriever=_refuse,
             validate_formats=True,
-            pattern_options=jsonschema_rs.RegexOptions(size_limit=PATTERN_BYTES),
+            pattern_options=_PATTERNS,
             mask=_MASK,
         )
     except jsonschema_rs.ValidationError as error:
@@ -127,7 +155,6 @@ def _compiled(text: str) -> Compiled:
         if isinstance(error.kind, Kind.Format) and error.kind.format == "regex":
             raise SchemaError("The pattern cannot be run in linear time, or is too large.", path) from error
         raise SchemaError(f"{error.message[:300].replace(_MASK, 'It')}.", path) from error
-    return Compiled(root, validator)
 
 
 def _refuse(uri: str) -> Json:

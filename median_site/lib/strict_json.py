@@ -17,7 +17,13 @@ MAX_DIGITS: Final = 4_300  # Python's own limit for integers; well within a nume
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _UNSTORABLE: Final = re.compile("[\0\ud800-\udfff]")
 # In written JSON: what may be a number with a point or an exponent, or none at all. It may also be part of a text.
-_FRACTION: Final = re.compile(r"(?:^|[\[,:])-?(?:\d+[.e]|NaN|Infinity)")
+_FRACTION: Final = re.compile(r"[\[,:]-?(?:\d+[.e]|NaN|Infinity)")
+_ENCODERS: Final = {
+    sort_keys: json.JSONEncoder(
+        ensure_ascii=False, separators=(",", ":"), sort_keys=sort_keys, check_circular=False
+    ).encode
+    for sort_keys in (False, True)
+}
 
 
 class JsonError(ValueError):
@@ -53,7 +59,7 @@ class _Object(dict[str, Json]):
 
 def loads(text: str | bytes) -> Json:
     """Parse JSON; of a key that stands twice the last wins. Bytes are UTF-8; a byte order mark is skipped."""
-    return loads_noting_repeats(text)[0]
+    return _read(text, noting=False)[0]
 
 
 def loads_unique(text: str | bytes) -> Json:
@@ -66,44 +72,19 @@ def loads_unique(text: str | bytes) -> Json:
 
 def loads_noting_repeats(text: str | bytes) -> tuple[Json, list[str]]:
     """Parse JSON; also give the pointers of all keys that stand twice in one object."""
-    if isinstance(text, bytes):
-        try:
-            text = text.decode()
-        except UnicodeDecodeError as error:
-            raise JsonError(f"It is not UTF-8 (byte {error.start}).") from None
-    try:
-        value: Json = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_noting, parse_float=_fraction)
-    except json.JSONDecodeError as error:
-        raise JsonError(f"{error.msg} (line {error.lineno}, column {error.colno}).") from None
-    except RecursionError:
-        raise JsonError(f"It is nested deeper than {MAX_DEPTH} levels.") from None
-    except ValueError:  # int() refuses more than 4,300 digits
-        raise JsonError("A number in it has too many digits.") from None
-    return value, _checked(value)
-
-
-def _checked(value: Json) -> list[str]:
-    """The pointers of the keys that stand twice. Raises JsonError for what is no JSON and for too deep a nesting."""
-    if _is_plain(value):
-        return []
-    repeats: list[str] = []
-    for path, part in walk(value):
-        if isinstance(part, float) and not math.isfinite(part):
-            raise JsonError("NaN, Infinity and numbers beyond a double are not JSON.", pointer(path))
-        if isinstance(part, _Object):
-            repeats += [pointer((*path, key)) for key in part.twice]
-    return repeats
+    return _read(text, noting=True)
 
 
 def dumps(value: Json, *, sort_keys: bool = False) -> str:
     """Compact JSON, keys in their order, characters beyond ASCII as they are. Refuses NaN and lone surrogates."""
     try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=sort_keys, check_circular=False)
-        if _FRACTION.search(text):  # json.dumps writes a Fraction as any float, but everything else ten times as fast
+        text = _ENCODERS[sort_keys](value)
+        # It writes a Fraction as any float, but everything else ten times as fast.
+        if isinstance(value, float) or _FRACTION.search(text):
             text = _written(value, sort_keys=sort_keys)
     except RecursionError:
         raise JsonError("It is nested too deep to be written as JSON.") from None
-    if _SURROGATE.search(text):
+    if not text.isascii() and _SURROGATE.search(text):
         raise JsonError("It holds half a character (a lone surrogate).")
     return text
 
@@ -153,29 +134,71 @@ def visible_json(value: Json) -> Json:
     return value
 
 
-def _is_plain(value: Json) -> bool:
-    """Whether a glance finds nothing wrong. It keeps no paths and so costs a fraction of a walk."""
-    level = [value]
+def _read(text: str | bytes, *, noting: bool) -> tuple[Json, list[str]]:
+    if isinstance(text, bytes):
+        try:
+            text = text.decode()
+        except UnicodeDecodeError as error:
+            raise JsonError(f"It is not UTF-8 (byte {error.start}).") from None
+    hooks = _Hooks()
+    try:
+        value: Json = json.loads(
+            text.removeprefix("\ufeff"), object_pairs_hook=hooks.object if noting else None,
+            parse_float=hooks.number, parse_constant=hooks.number,
+        )  # fmt: skip
+    except json.JSONDecodeError as error:
+        raise JsonError(f"{error.msg} (line {error.lineno}, column {error.colno}).") from None
+    except RecursionError:
+        raise JsonError(f"It is nested deeper than {MAX_DEPTH} levels.") from None
+    except ValueError:  # int() refuses more than 4,300 digits
+        raise JsonError("A number in it has too many digits.") from None
+    return value, _checked(value) if hooks.saw_something or _is_deep(value) else []
+
+
+class _Hooks:
+    """What the parser hands over of one text, and whether any of it has to be looked for with its path."""
+
+    def __init__(self) -> None:
+        self.saw_something = False
+
+    def object(self, pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+        found = dict(pairs)
+        if len(found) == len(pairs):
+            return found
+        self.saw_something = True
+        noted = _Object(pairs)
+        noted.twice = [key for key, times in Counter(key for key, _ in pairs).items() if times > 1]
+        return noted
+
+    def number(self, text: str) -> float:
+        value = _fraction(text)
+        self.saw_something |= not math.isfinite(value)
+        return value
+
+
+def _checked(value: Json) -> list[str]:
+    """The pointers of the keys that stand twice. Raises JsonError for what is no JSON and for too deep a nesting."""
+    repeats: list[str] = []
+    for path, part in walk(value):
+        if isinstance(part, float) and not math.isfinite(part):
+            raise JsonError("NaN, Infinity and numbers beyond a double are not JSON.", pointer(path))
+        if isinstance(part, _Object):
+            repeats += [pointer((*path, key)) for key in part.twice]
+    return repeats
+
+
+_HOLDERS: Final = {dict, list, _Object}
+
+
+def _is_deep(value: Json) -> bool:
+    """Whether it may be nested too deep. It keeps no paths and so costs a fraction of a walk."""
+    level: list[Json] = [value] if type(value) in _HOLDERS else []
     for _ in range(MAX_DEPTH):
-        below: list[Json] = []
-        for part in level:
-            if isinstance(part, _Object) or (isinstance(part, float) and not math.isfinite(part)):
-                return False
-            if isinstance(part, dict | list):
-                below += part.values() if isinstance(part, dict) else part
-        if not below:
-            return True
-        level = below
-    return False
-
-
-def _noting(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    found = dict(pairs)
-    if len(found) == len(pairs):
-        return found
-    noted = _Object(pairs)
-    noted.twice = [key for key, times in Counter(key for key, _ in pairs).items() if times > 1]
-    return noted
+        held = [part if type(part) is list else part.values() for part in level]  # type: ignore[union-attr]
+        level = [part for parts in held for part in parts if type(part) in _HOLDERS]
+        if not level:
+            return False
+    return True
 
 
 def _fraction(text: str) -> float:

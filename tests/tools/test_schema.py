@@ -72,7 +72,7 @@ def doubling(steps: int) -> Json:
         (of(a={"$id": "https://example.com/a"}), "/properties/a/$id", "$id is not supported here."),
         (OBJECT | {"$ref": "#"}, "", "The schema has more than 5000 parts, its references followed."),
         (OBJECT | {"description": "x" * 32_768}, "", "The schema is larger than 32 KB."),
-        (of(a={"description": "\0"}), "", "The schema holds a NUL character."),
+        (of(a={"description": "\0"}), "/properties/a/description", "The schema holds a NUL character."),
         (OBJECT | {"required": "a"}, "/required", 'It is not of type "array".'),
         ("{", "", "Expecting property name enclosed in double quotes (line 1, column 2)."),
     ],
