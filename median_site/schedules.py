@@ -18,7 +18,12 @@ class Job(NamedTuple):
 JOBS: Final = (
     Job("hourly check", "approvals.jobs.check", 60, "Fails calls that never reported back, expires what was missed."),
     Job("tools", "tools.jobs.hourly", 60, "Asks for syncs of quiet workspaces, erases secrets and keys that are over."),
-    Job("threads", "conversations.jobs.hourly", 60, "Frees threads that people who left still have."),
+    Job(
+        "threads",
+        "conversations.jobs.hourly",
+        60,
+        "Frees threads of people who left, erases what is over its retention.",
+    ),
     Job("log", "team.jobs.link", 60, "Links what no agent process has, so that the log's chain has no loose end."),
     Job("team", "team.jobs.hourly", 60, "Forgets what was kept for a while, and erases deleted workspaces."),
     Job("heartbeat", "median_site.jobs.beat", 1, "Shows the supervisor that the cluster still works."),

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from median_site.lib import times
 from median_site.lib.errors import DomainError
-from team.models import Teammate
+from team.models import Role, Teammate
 
 SESSION_KEY: Final = "teammate"
 
@@ -96,6 +96,11 @@ def same_person(request: TeammateRequest) -> None:
     if named and named != request.teammate.id:
         first_name = request.teammate.actor.short_name
         raise SignedInAsOther(f"You are signed in as {first_name} now. Reload the page; nothing was done.")
+
+
+def require_owner(teammate: Teammate) -> None:
+    if teammate.role != Role.OWNER:
+        raise NotAllowed("Only owners can do this.")
 
 
 def require_manager(teammate: Teammate) -> None:

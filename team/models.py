@@ -60,6 +60,8 @@ class Workspace(models.Model):
     widget_origins = models.TextField(blank=True)
     # The time zone that teammates' pages write moments in.
     zone = models.CharField(max_length=64, default="UTC")
+    # Ended threads and rows of the log are erased when they are older; null: never (conversations.retention).
+    retention_days = models.PositiveSmallIntegerField(null=True, blank=True)
     # Deleted by an owner then; its rows go a day later (team.closing).
     closed_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(default=clock.now, editable=False)

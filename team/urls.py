@@ -8,6 +8,7 @@ app_name = "team"
 urlpatterns = [
     path("", views.workspace, name="workspace"),
     path("workspace", views.change, name="change"),
+    path("retention", views.retention, name="retention"),
     path("delete", views.delete, name="delete"),
     path("people/", views.people, name="people"),
     path("people/invite", views.invite, name="invite"),

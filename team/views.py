@@ -11,18 +11,19 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from team import closing, invitations, roster, workspaces
-from team.access import TeammateRequest, manager_required, same_person, teammate_required
+from team.access import TeammateRequest, manager_required, require_owner, same_person, teammate_required
 from team.models import Invitation, Role
 
 
 @require_safe
 @teammate_required
 def workspace(request: TeammateRequest) -> HttpResponse:
-    return render(
-        request,
-        "team/workspace.html",
-        frame(request, "workspace") | {"zones": workspaces.zones(), "is_owner": request.teammate.role == Role.OWNER},
-    )
+    context = frame(request, "workspace") | {
+        "zones": workspaces.zones(),
+        "retention": workspaces.RETENTION,
+        "is_owner": request.teammate.role == Role.OWNER,
+    }
+    return render(request, "team/workspace.html", context)
 
 
 @require_POST
@@ -30,6 +31,15 @@ def workspace(request: TeammateRequest) -> HttpResponse:
 def change(request: TeammateRequest) -> HttpResponse:
     name, zone = request.POST.get("name", ""), request.POST.get("zone", "")
     workspaces.change(by=request.teammate.actor, name=name, zone=zone)
+    return redirect("team:workspace")
+
+
+@require_POST
+@teammate_required
+def retention(request: TeammateRequest) -> HttpResponse:
+    same_person(request)
+    require_owner(request.teammate)
+    workspaces.change_retention(by=request.teammate.actor, days=request.POST.get("days", ""))
     return redirect("team:workspace")
 
 

@@ -15,6 +15,10 @@ from team.models import Workspace
 NAME_LENGTH: Final = 100
 AGENT_NAME_LENGTH: Final = 60
 INSTRUCTIONS_LENGTH: Final = 20_000
+# Days, as the form sends them, and what they are called.
+RETENTION: Final = {
+    "": "Forever", "30": "30 days", "90": "90 days", "180": "180 days", "365": "1 year", "730": "2 years",
+}  # fmt: skip
 
 
 def zones() -> list[str]:
@@ -29,6 +33,13 @@ def change(*, by: Actor, name: str, zone: str) -> Workspace:
     return _store(Kind.WORKSPACE_CHANGED, by=by, name=_line(name, NAME_LENGTH, field="name"), zone=zone)
 
 
+def change_retention(*, by: Actor, days: str) -> Workspace:
+    """Keep ended threads and the log for one of RETENTION's choices of days. Raises Unusable, field "days"."""
+    if days not in RETENTION:
+        raise Unusable("Choose one of the times in the list.", field="days")
+    return _store(Kind.WORKSPACE_CHANGED, by=by, retention_days=int(days) if days else None)
+
+
 def change_agent(*, by: Actor, name: str, instructions: str) -> Workspace:
     """Rename the agent or instruct it otherwise, from its next turn on. Raises Unusable."""
     told = text.clean(instructions)[0].strip()
@@ -38,7 +49,7 @@ def change_agent(*, by: Actor, name: str, instructions: str) -> Workspace:
     return _store(Kind.AGENT_CHANGED, by=by, agent_name=called, instructions=told)
 
 
-def _store(kind: Kind, *, by: Actor, **wanted: str) -> Workspace:
+def _store(kind: Kind, *, by: Actor, **wanted: str | int | None) -> Workspace:
     """Keep what differs. What somebody wrote goes into the log by the names of its fields alone."""
     with transaction.atomic():
         workspace = Workspace.objects.select_for_update(no_key=True).get(id=by.workspace_id)
