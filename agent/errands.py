@@ -42,9 +42,9 @@ def claim(kind: str, *, limit: int) -> list[Errand]:
     return taken
 
 
-def give_back(subject_ids: Iterable[str]) -> None:
+def give_back(errand_ids: Iterable[int]) -> None:
     """A process that ends in good order leaves its errands to the others at once; that is no attempt."""
-    mine = Errand.objects.filter(subject_id__in=list(subject_ids), due_at__gt=clock.now())
+    mine = Errand.objects.filter(id__in=list(errand_ids), due_at__gt=clock.now())
     mine.update(due_at=clock.now(), attempts=F("attempts") - 1)
 
 

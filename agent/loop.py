@@ -8,11 +8,10 @@ import logging
 import os
 import secrets
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from typing import Final
 
 from django.db import InterfaceError, OperationalError
-from django.db.models import QuerySet
 
 from agent import errands, learning, turns, write_up
 from agent import turn as turn_module
@@ -26,16 +25,29 @@ from median_site.lib import live
 from median_site.lib.db import at_once, in_thread
 from team import chain
 from tools import calls, runs, sync
-from tools.models import ToolRun
 
 logger = logging.getLogger(__name__)
 
 POLL_S: Final = 1.0
 TURNS: Final = 500
+# As many as are begun together; the other processes may take the next ones.
+TURNS_AT_ONCE: Final = 100
 CALLS: Final = 200
 REVIEWS: Final = 50
 ERRANDS: Final = 8
 SYNCS: Final = 8
+
+
+class _Hands(dict[str, asyncio.Task[None]]):
+    """What is being worked on of one kind, by id, and for how much more there is room."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    @property
+    def room(self) -> int:
+        return max(0, self._most - len(self))
 
 
 class AgentProcess:
@@ -45,15 +57,16 @@ class AgentProcess:
         """`writer` is the model of write-ups, `judge` the reviewer's; the agent's own where there is none."""
         self.name = f"{socket.gethostname()[:30]}:{os.getpid()}:{secrets.token_hex(4)}"
         self.model = model
+        self._work = turn_module.Work(model)
         self.writer = writer or model
         self.judge = judge or model
         self._reviewer = reviewer_of(self.judge)
-        self._turns: dict[str, asyncio.Task[None]] = {}
-        self._calls: dict[str, asyncio.Task[None]] = {}
-        self._reviews: dict[str, asyncio.Task[None]] = {}
-        self._write_ups: dict[str, asyncio.Task[None]] = {}
-        self._lessons: dict[str, asyncio.Task[None]] = {}
-        self._syncs: dict[str, asyncio.Task[None]] = {}
+        self._turns = _Hands(TURNS)
+        self._calls = _Hands(CALLS)
+        self._reviews = _Hands(REVIEWS)
+        self._write_ups = _Hands(ERRANDS)
+        self._lessons = _Hands(ERRANDS)
+        self._syncs = _Hands(SYNCS)
         self._rung = asyncio.Event()
         self._stopping = asyncio.Event()
 
@@ -77,25 +90,32 @@ class AgentProcess:
         self._rung.clear()
         try:
             await in_thread(returning.end_snoozes)  # one look at a small index
-            free = max(0, min(50, TURNS - len(self._turns)))
-            for turn in await in_thread(turns.claim, self.name, limit=free, holding=list(self._turns)):
-                self._start(self._turns, turn.id, self._work(turn))
-            for run_id in await in_thread(self._due, runs.waiting_to_leave, CALLS, self._calls):
+            await self._take_turns()
+            for run_id in await in_thread(self._due_calls):
                 self._start(self._calls, run_id, self._call(run_id))
-            for review in await in_thread(reviews.claim, self.name, limit=REVIEWS - len(self._reviews)):
+            held = list(self._reviews)
+            for review in await in_thread(reviews.claim, self.name, limit=self._reviews.room, holding=held):
                 self._start(self._reviews, review.approval_id, review_module.run(review, self._reviewer))
-            for errand in await in_thread(write_up.claim, limit=ERRANDS - len(self._write_ups)):
-                self._start(self._write_ups, errand.subject_id, write_up.run(errand, self.writer))
-            for errand in await in_thread(errands.claim, ErrandKind.LESSON, limit=ERRANDS - len(self._lessons)):
-                self._start(self._lessons, errand.subject_id, learning.run(errand, self.model))
-            for workspace_id, endpoint_id in await in_thread(sync.claim_due, limit=max(0, SYNCS - len(self._syncs))):
+            for errand in await in_thread(write_up.claim, limit=self._write_ups.room):
+                self._start(self._write_ups, str(errand.id), write_up.run(errand, self.writer))
+            for errand in await in_thread(errands.claim, ErrandKind.LESSON, limit=self._lessons.room):
+                self._start(self._lessons, str(errand.id), learning.run(errand, self.model))
+            for workspace_id, endpoint_id in await in_thread(sync.claim_due, limit=self._syncs.room):
                 self._start(self._syncs, endpoint_id, sync.run_due(workspace_id, endpoint_id))
         except Exception:
             logger.exception("Could not look for work; trying again")
 
-    async def _work(self, turn: Turn) -> None:
+    async def _take_turns(self) -> None:
+        while free := min(TURNS_AT_ONCE, self._turns.room):
+            claimed = await in_thread(turns.claim, self.name, limit=free, holding=list(self._turns))
+            for turn in claimed:
+                self._start(self._turns, turn.id, self._turn(turn))
+            if len(claimed) < free:
+                return
+
+    async def _turn(self, turn: Turn) -> None:
         try:
-            await turn_module.run(turn, self.model)
+            await self._work.run(turn)
         except (OperationalError, InterfaceError) as error:
             logger.warning("The database was away during turn %s; it is taken up again: %s", turn.id, error)
         except Exception as error:
@@ -106,25 +126,23 @@ class AgentProcess:
     async def _call(self, run_id: str) -> None:
         await calls.send(run_id)
 
-    def _start(self, held: dict[str, asyncio.Task[None]], key: str, work: Awaitable[None]) -> None:
+    def _start(self, held: _Hands, key: str, work: Awaitable[None]) -> None:
         task = asyncio.ensure_future(work)
         held[key] = task
 
         def done(finished: asyncio.Future[None]) -> None:
+            if not held.room:  # what more there is can be taken now
+                self._rung.set()
             if held.get(key) is task:
                 del held[key]
-            self._rung.set()
             if not finished.cancelled() and finished.exception():
                 logger.error("Work on %s broke", key, exc_info=finished.exception())
 
         task.add_done_callback(done)
 
-    @staticmethod
-    def _due(rows: Callable[[], QuerySet[ToolRun]], most: int, held: dict[str, asyncio.Task[None]]) -> list[str]:
-        free = most - len(held)
-        if free <= 0:
-            return []
-        return list(rows().exclude(id__in=list(held)).values_list("id", flat=True)[:free])
+    def _due_calls(self) -> list[str]:
+        due = runs.waiting_to_leave().exclude(id__in=list(self._calls))
+        return list(due.values_list("id", flat=True)[: self._calls.room])
 
     async def _listen(self) -> None:
         async for _ in live.bells("agent"):
@@ -157,7 +175,7 @@ class AgentProcess:
             pass
 
     async def _wind_down(self, helpers: list[asyncio.Task[None]]) -> None:
-        errand_ids = [*self._write_ups, *self._lessons]
+        errand_ids = [int(key) for key in [*self._write_ups, *self._lessons]]
         held = [*self._turns.values(), *self._reviews.values(), *self._write_ups.values(), *self._lessons.values()]
         for task in [*helpers, *held]:
             task.cancel()

@@ -37,6 +37,8 @@ class Turn(models.Model):
     attempts = models.PositiveSmallIntegerField(default=0)
     ended_at = models.DateTimeField(null=True, blank=True)
     error = models.CharField(max_length=500, blank=True)
+    # Not stored, said by a claim: the agent has not answered in this conversation yet.
+    is_first = False
 
     class Meta:
         app_label = "agent"

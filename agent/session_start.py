@@ -1,5 +1,6 @@
 """Tools that run once, before the agent's first step in a conversation, and what they tell it for good."""
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from django.db import transaction
@@ -7,12 +8,13 @@ from django.db.models import QuerySet
 
 from agent import turns
 from agent.models.base import Message
+from agent.reading import Rows
 from agent.rows import Step, Turn
 from conversations import threads
 from conversations.models import Conversation
 from median_site.lib import strict_json
 from tools import offered, outcomes, runs, tool_versions
-from tools.models import Risk, Starter, ToolRun
+from tools.models import Risk, Starter, Tool, ToolRun
 
 TOLD: Final = """SESSION START {name}: {description}
 It ran when this conversation started. What it returned is authoritative:
@@ -31,7 +33,7 @@ def plan(turn: Turn) -> list[str]:
         has_begun = planned or Step.objects.filter(turn__conversation=conversation).exists()
         if has_begun or not turns.may_go_on(turn, conversation):
             return planned
-        tools = [tool for tool in offered.to_agent(conversation) if tool.session_start and tool.risk == Risk.LOW]
+        tools = filter(_runs_first, offered.to_agent(conversation))
         return [
             runs.queue(
                 conversation, tool_name=tool.name, tool_label=tool.label, tool_id=tool.id, endpoint_id=tool.served_by,
@@ -42,20 +44,35 @@ def plan(turn: Turn) -> list[str]:
         ]  # fmt: skip
 
 
-def messages(conversation: Conversation) -> list[Message]:
-    """What the tools said when the conversation started, each under its name and description."""
-    rows = list(_runs(conversation).select_related("tool").defer("raw"))
-    if not rows:
-        return []
-    held = tool_versions.definitions_by_name(conversation.workspace_id, number=conversation.tool_version)
-    told = []
-    for run in rows:
-        described = held.get(run.tool_name) if run.kind == "http" else run.tool
-        result = run.for_model if run.is_over else strict_json.dumps(outcomes.no_result(kind=run.kind).for_model)
-        told.append(Message("system", TOLD.format(
-            name=run.tool_name, description=described.description if described else "", result=result
-        )))  # fmt: skip
+def is_due(rows: Rows) -> bool:
+    """Whether a conversation's first turn has tools to run, or to wait for, before the model is asked."""
+    started = rows.session_start
+    has_begun = started or any(rows.steps.values())
+    return not all(run.is_over for run in started) or (not has_begun and any(map(_runs_first, rows.tools)))
+
+
+def messages(held: Mapping[str, tuple[Conversation, Sequence[ToolRun]]]) -> dict[str, list[Message]]:
+    """What the tools said when conversations started, each under its name and description; by conversation."""
+    rows = [(run, conversation.tool_version) for conversation, runs in held.values() for run in runs]
+    manifest = Tool.objects.filter(id__in={run.tool_id for run, _ in rows if run.kind == "manifest"})
+    descriptions = dict(manifest.values_list("id", "description"))
+    versions = {(run.workspace_id, number) for run, number in rows if run.kind == "http"}
+    http = {(id, number): tool_versions.definitions_by_name(id, number=number) for id, number in versions}
+    told: dict[str, list[Message]] = {id: [] for id in held}
+    for run, number in rows:
+        definition = http.get((run.workspace_id, number), {}).get(run.tool_name)
+        description = definition.description if definition else descriptions.get(run.tool_id or "", "")
+        told[run.conversation_id or ""].append(_message(run, description))
     return told
+
+
+def _message(run: ToolRun, description: str) -> Message:
+    result = run.for_model if run.is_over else strict_json.dumps(outcomes.no_result(kind=run.kind).for_model)
+    return Message("system", TOLD.format(name=run.tool_name, description=description, result=result))
+
+
+def _runs_first(tool: Tool) -> bool:
+    return tool.session_start and tool.risk == Risk.LOW
 
 
 def _runs(conversation: Conversation) -> QuerySet[ToolRun]:

@@ -5,25 +5,25 @@ lock. Whoever takes the turn up after a crash finds there what is left to do.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from django.db import transaction
 
-from agent import arguments, turns
+from agent import arguments, transcript, turns
 from agent.arguments import BadArguments
-from agent.models.base import Answer, ToolCall
+from agent.models.base import Answer, Message, ToolCall
 from agent.rows import UNREADABLE, Step, Turn
 from approvals import decisions
 from approvals.errors import DeniedBefore, StillWaiting, TooManyOpen
-from conversations import threads
+from conversations import bulk, threads
 from conversations.models import Conversation
 from median_site.lib import canonical_json, ids, strict_json
 from median_site.lib.errors import DomainError
 from median_site.lib.strict_json import Json
 from tools import outcomes, runs
-from tools.models import Risk, Starter, Tool
+from tools.models import Risk, Starter, Tool, ToolRun
 
 STEPS: Final = 10
 CALLS_IN_TURN: Final = 20
@@ -64,6 +64,16 @@ def write(turn: Turn, *, number: int, answer: Answer, tools: Mapping[str, Tool])
         return Step.objects.create(
             workspace_id=turn.workspace_id, turn=turn, number=number, text=answer.text, calls=calls
         )
+
+
+def so_far(held: Sequence[tuple[Turn, Sequence[Step]]]) -> list[list[Message] | None]:
+    """What each of these turns has done, as the model reads it; None for one that may not go on."""
+    with transaction.atomic():
+        conversations = bulk.locked(turn.conversation_id for turn, _ in held)
+        going = turns.go_on([turn for turn, _ in held], conversations)
+        ids = {run_id for turn, made in held if turn in going for step in made for run_id in step.run_ids}
+        runs = {run.id: run for run in ToolRun.objects.filter(id__in=ids).defer("raw")}
+    return [transcript.steps_of(made, runs) if turn in going else None for turn, made in held]
 
 
 def _plan(

@@ -3,12 +3,12 @@
 At most one turn runs and one waits in a conversation; two constraints hold that under any interleaving.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
 from django.db import transaction
-from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from agent.rows import Turn, TurnState
 from approvals.models import State, ToolApproval
@@ -26,7 +26,7 @@ ATTEMPTS: Final = 5
 
 def ask(conversation: Conversation, *, because: str) -> None:
     """Ask for a turn in a locked conversation, if the agent has it and it is open. One that waits already is enough."""
-    if not (conversation.is_open and conversation.agent_has_it):
+    if not _has_it(conversation):
         return
     # Lines are added to a copy of the row, so this one may be behind.
     needs = Conversation.objects.values_list("version", flat=True).get(id=conversation.id)
@@ -49,16 +49,8 @@ def stop(conversation: Conversation) -> None:
 def resume(conversation: Conversation) -> None:
     """The agent has a locked conversation again: tell the outcomes that came meanwhile, and answer a customer whom
     nobody has answered."""
-    if untold(conversation).exists() or _owes_an_answer(conversation):
+    if _untold().filter(conversation=conversation).exists() or _owes_an_answer(conversation):
         ask(conversation, because="handed_back")
-
-
-def untold(conversation: Conversation) -> QuerySet[ToolApproval]:
-    """Requests of which the customer should hear and has not: how they ended, or that the reviewer left them to the
-    team. Expiry is no reason to speak up."""
-    ended = Q(state__in=[State.COMPLETED, State.FAILED, State.DENIED])
-    left_to_team = Q(state=State.PENDING) & ~Q(review="")
-    return ToolApproval.objects.filter(ended | left_to_team, conversation=conversation, told_in_turn="")
 
 
 def claim(process: str, *, limit: int, holding: Iterable[str] = ()) -> list[Turn]:
@@ -69,14 +61,17 @@ def claim(process: str, *, limit: int, holding: Iterable[str] = ()) -> list[Turn
     """
     with transaction.atomic():
         left = list(_left_behind().exclude(id__in=list(holding))[:limit])
-        waiting = list(_waiting()[: limit - len(left)])
-        _take(left + waiting, process)
-    return left + waiting
+        taken = left + list(_waiting()[: limit - len(left)])
+        _take(taken, process)
+    return taken
 
 
 def beat(process: str, turn_ids: list[str]) -> None:
-    """Say that `process` still works on these turns."""
-    Turn.objects.filter(id__in=turn_ids, state=TurnState.RUNNING, claimed_by=process).update(beat_at=clock.now())
+    """Say that `process` still works on these turns. One that a transaction holds right now needs no sign of life."""
+    rows = Turn.objects.filter(id__in=turn_ids, state=TurnState.RUNNING, claimed_by=process)
+    with transaction.atomic():
+        free = list(rows.select_for_update(skip_locked=True, no_key=True).values_list("id", flat=True))
+        Turn.objects.filter(id__in=free).update(beat_at=clock.now())
 
 
 def give_back(process: str) -> None:
@@ -87,42 +82,48 @@ def give_back(process: str) -> None:
         live.wake("agent")
 
 
-def begin(turn: Turn, conversation: Conversation) -> bool:
-    """Whether there is anything to do for a claimed turn in its locked conversation; if not, it ends here.
+def begin(held: Sequence[Turn], conversations: Mapping[str, Conversation]) -> list[Turn]:
+    """Those of these claimed turns that have something to do in their locked conversations; the others end here.
 
     A turn that ended with words has seen a version of the conversation: whatever asked for this one by then has been
     answered, unless it is an outcome that was not told.
     """
-    if not may_go_on(turn, conversation):
-        return False
-    ended = Turn.objects.filter(conversation=conversation, state__in=[TurnState.DONE, TurnState.FAILED])
-    answered = ended.aggregate(seen=Max("seen"))["seen"]
-    if answered is None or answered < turn.needs or untold(conversation).exists():
-        return True
-    end(turn, TurnState.DONE)
-    return False
-
-
-def is_mine(turn: Turn) -> bool:
-    """Whether this claim still stands: nobody has taken the turn up since, and it has not ended."""
-    return _mine(turn).exists()
+    going = go_on(held, conversations)
+    ended = Turn.objects.filter(conversation=OuterRef("conversation"), state__in=[TurnState.DONE, TurnState.FAILED])
+    answered = ended.filter(seen__gte=OuterRef("needs"))
+    rows = Turn.objects.filter(Exists(answered), ~Exists(_untold().filter(conversation=OuterRef("conversation"))))
+    idle = set(rows.filter(id__in=[turn.id for turn in going]).values_list("id", flat=True))
+    end([turn for turn in going if turn.id in idle], TurnState.DONE)
+    return [turn for turn in going if turn.id not in idle]
 
 
 def may_go_on(turn: Turn, conversation: Conversation) -> bool:
     """Whether a turn may take its next step in this locked conversation; if not, it is stopped here."""
-    if not is_mine(turn):
-        return False
-    if conversation.is_open and conversation.agent_has_it:
-        return True
-    end(turn, TurnState.STOPPED)
-    return False
+    return bool(go_on([turn], {conversation.id: conversation}))
 
 
-def end(turn: Turn, state: TurnState, *, error: str = "") -> bool:
-    """End a turn that is still ours. False when it is not."""
-    ended = _mine(turn).update(state=state, ended_at=clock.now(), error=error[:500])
-    live.wake("agent")
-    return bool(ended)
+def go_on(held: Sequence[Turn], conversations: Mapping[str, Conversation]) -> list[Turn]:
+    """Those of these turns that may take their next step in their locked conversations; the others are stopped here.
+
+    A claim stands no more when somebody has taken the turn up since, or it has ended. Until the transaction ends,
+    nobody can take up those given here.
+    """
+    running = Turn.objects.filter(id__in=[turn.id for turn in held], state=TurnState.RUNNING).order_by("id")
+    claims = set(running.select_for_update(no_key=True).values_list("id", "claimed_by", "attempts"))
+    mine = [turn for turn in held if (turn.id, turn.claimed_by, turn.attempts) in claims]
+    going = [turn for turn in mine if _has_it(conversations[turn.conversation_id])]
+    end([turn for turn in mine if turn not in going], TurnState.STOPPED)
+    return going
+
+
+def end(held: Sequence[Turn], state: TurnState, *, error: str = "") -> None:
+    """End turns that may go on: that was asked for in this transaction."""
+    if held:
+        rows = Turn.objects.filter(id__in=[turn.id for turn in held], state=TurnState.RUNNING)
+        rows.update(state=state, ended_at=clock.now(), error=error[:500])
+        conversations = [turn.conversation_id for turn in held]
+        if Turn.objects.filter(conversation__in=conversations, state=TurnState.QUEUED).exists():
+            live.wake("agent")
 
 
 def fail(turn: Turn, *, reason: str, apology: str) -> None:
@@ -136,11 +137,19 @@ def fail(turn: Turn, *, reason: str, apology: str) -> None:
         events.record(
             Kind.TURN_FAILED, by=agent, conversation_id=conversation.id, subject_id=turn.id, data={"reason": reason}
         )
-        end(turn, TurnState.FAILED, error=reason)
+        end([turn], TurnState.FAILED, error=reason)
 
 
-def _mine(turn: Turn) -> QuerySet[Turn]:
-    return Turn.objects.filter(id=turn.id, state=TurnState.RUNNING, claimed_by=turn.claimed_by, attempts=turn.attempts)
+def _has_it(conversation: Conversation) -> bool:
+    return conversation.is_open and conversation.agent_has_it
+
+
+def _untold() -> QuerySet[ToolApproval]:
+    """Requests of which the customer should hear and has not: how they ended, or that the reviewer left them to the
+    team. Expiry is no reason to speak up."""
+    ended = Q(state__in=[State.COMPLETED, State.FAILED, State.DENIED])
+    left_to_team = Q(state=State.PENDING) & ~Q(review="")
+    return ToolApproval.objects.filter(ended | left_to_team, told_in_turn="")
 
 
 def _owes_an_answer(conversation: Conversation) -> bool:
@@ -160,8 +169,13 @@ def _waiting() -> QuerySet[Turn]:
     return queued.order_by("queued_at").select_for_update(skip_locked=True)
 
 
-def _take(turns: list[Turn], process: str) -> None:
-    for turn in turns:
-        turn.state, turn.claimed_by, turn.beat_at = TurnState.RUNNING, process, clock.now()
+def _take(taken: list[Turn], process: str) -> None:
+    now = clock.now()
+    rows = Turn.objects.filter(id__in=[turn.id for turn in taken])
+    rows.update(state=TurnState.RUNNING, claimed_by=process, beat_at=now, attempts=F("attempts") + 1)
+    done = Turn.objects.filter(conversation__in=[turn.conversation_id for turn in taken], state=TurnState.DONE)
+    answered = set(done.values_list("conversation", flat=True))
+    for turn in taken:
+        turn.state, turn.claimed_by, turn.beat_at = TurnState.RUNNING, process, now
         turn.attempts += 1
-    Turn.objects.bulk_update(turns, ["state", "claimed_by", "beat_at", "attempts"])
+        turn.is_first = turn.conversation_id not in answered

@@ -3,6 +3,7 @@
 A review has five minutes from its request on. Within them it may be done again when its process died.
 """
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -25,9 +26,12 @@ def queue(approval: ToolApproval) -> None:
     live.wake("agent")
 
 
-def claim(process: str, *, limit: int) -> list[Review]:
-    """Take up to `limit` reviews that wait, or that a silent process left behind. Each goes to one process."""
-    silent = Q(state=ReviewState.RUNNING, beat_at__lt=clock.now() - SILENT)
+def claim(process: str, *, limit: int, holding: Iterable[str] = ()) -> list[Review]:
+    """Take up to `limit` reviews that wait, or that a silent process left behind. Each goes to one process.
+
+    `holding` are the requests' ids that this process works on, however late its signs of life come.
+    """
+    silent = Q(state=ReviewState.RUNNING, beat_at__lt=clock.now() - SILENT) & ~Q(approval__in=list(holding))
     due = Review.objects.filter(Q(state=ReviewState.QUEUED) | silent, attempts__lt=ATTEMPTS)
     with transaction.atomic():
         rows = list(due.order_by("queued_at").select_for_update(skip_locked=True)[:limit])

@@ -5,12 +5,17 @@ Every conversation is locked by the caller (`lock`), and moves by as many versio
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from django.db import connection
 
-from conversations.models import Conversation, Item, ItemKind
-from median_site.lib import live
+from conversations import writing
+from conversations.models import SAID, Conversation, Item, ItemKind
+from median_site.lib import clock, live, text
+from median_site.lib.actors import Actor
+from team import events
+from team.events import Entry, Kind
 
 
 class Mark(NamedTuple):
@@ -21,16 +26,57 @@ class Mark(NamedTuple):
     label: str
 
 
+class Reply(NamedTuple):
+    """What the agent answers in a locked conversation. `ref` names the turn: one turn answers once.
+
+    `model` is the demo model's name, which stands on what it wrote.
+    """
+
+    conversation_id: str
+    by: Actor
+    body: str
+    ref: str
+    model: str = ""
+
+
 def lock(conversation_ids: Iterable[str]) -> None:
     """Lock these conversations until the transaction ends, in one order everywhere, so that nobody waits in a ring."""
     rows = Conversation.objects.select_for_update(no_key=True).filter(id__in=conversation_ids).order_by("id")
     list(rows.values_list("id"))
 
 
+def locked(conversation_ids: Iterable[str]) -> dict[str, Conversation]:
+    """Locked in the same way, the conversations themselves by their ids, each with its workspace and customer."""
+    rows = Conversation.objects.select_for_update(of=("self",), no_key=True).select_related("workspace", "customer")
+    return {row.id: row for row in rows.filter(id__in=set(conversation_ids)).order_by("id")}
+
+
+def agents_replied(replies: Sequence[Reply]) -> None:
+    """The agent's answers, in as many conversations."""
+    at = clock.now()
+    cleaned = [text.clean(reply.body) for reply in replies]
+    add(
+        [
+            Item(
+                workspace_id=reply.by.workspace_id, conversation_id=reply.conversation_id, kind=ItemKind.AGENT,
+                text=body, replaced=replaced, author_id=reply.by.id, author_name=reply.by.name, ref=reply.ref,
+                model=reply.model, created_at=at,
+            )
+            for reply, (body, replaced) in zip(replies, cleaned, strict=True)
+        ],
+        unread=(),
+    )  # fmt: skip
+    events.record_all(
+        Entry(kind=Kind.AGENT_REPLIED, by=reply.by, conversation_id=reply.conversation_id, subject_id=reply.ref)
+        for reply in replies
+    )
+
+
 def add(items: Sequence[Item], *, unread: Collection[str]) -> None:
     """Put unsaved items at the end of their threads, in their order; those `unread` turn unread, and wake."""
     coming = Counter(item.conversation_id for item in items)
-    versions = _advance({id: (count, id in unread) for id, count in coming.items()})
+    said = {item.conversation_id: item for item in items if item.kind in SAID}
+    versions = _advance({id: (count, id in unread, *_last(said.get(id))) for id, count in coming.items()})
     numbers = {id: version - coming[id] for id, version in versions.items()}
     for item in items:
         numbers[item.conversation_id] += 1
@@ -59,14 +105,22 @@ def mark(marks: Mapping[str, Mark], *, cards: Sequence[str]) -> None:
             )
 
 
-def _advance(coming: Mapping[str, tuple[int, bool]]) -> dict[str, int]:
-    """Move each conversation by so many versions, make it unread or not, and ring. Gives the versions."""
+def _last(item: Item | None) -> tuple[str | None, datetime | None]:
+    """What the queue shows once this was said: the beginning of it, and when."""
+    return (writing.excerpt(item.text, item.sent), item.created_at) if item else (None, None)
+
+
+def _advance(coming: Mapping[str, tuple[int, bool, str | None, datetime | None]]) -> dict[str, int]:
+    """Move each conversation by so many versions, make it unread or not, say what was said last, and ring. Gives the
+    versions."""
     with connection.cursor() as cursor:
         cursor.execute(
             "update conversations_conversation c set version = c.version + new.count,"
             " attention = case when new.unread then c.version + new.count else c.attention end,"
-            " snoozed_until = case when new.unread then null else c.snoozed_until end"
-            " from unnest(%s::text[], %s::int[], %s::bool[]) as new(id, count, unread)"
+            " snoozed_until = case when new.unread then null else c.snoozed_until end,"
+            " excerpt = coalesce(new.excerpt, c.excerpt), last_at = coalesce(new.last_at, c.last_at)"
+            " from unnest(%s::text[], %s::int[], %s::bool[], %s::text[], %s::timestamptz[])"
+            " as new(id, count, unread, excerpt, last_at)"
             " where c.id = new.id returning c.workspace_id, c.id, c.version",
             [list(coming), *map(list, zip(*coming.values(), strict=True))],
         )

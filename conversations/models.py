@@ -152,8 +152,10 @@ class ItemKind(models.TextChoices):
     RUN = "run"
 
 
+# What the customer and the other side said to each other.
+SAID: Final = [ItemKind.CUSTOMER, ItemKind.AGENT, ItemKind.TEAM]
 # What somebody said or wrote, and search finds.
-SPOKEN: Final = [ItemKind.CUSTOMER, ItemKind.AGENT, ItemKind.TEAM, ItemKind.NOTE]
+SPOKEN: Final = [*SAID, ItemKind.NOTE]
 
 
 class Item(models.Model):

@@ -7,7 +7,7 @@ from typing import Final, cast
 from django.db import connection, transaction
 
 from conversations import access, attachments, bulk, reading, returning, signals, writing
-from conversations.models import Channel, Conversation, Customer, Handler, Item, ItemKind, Status
+from conversations.models import SAID, Channel, Conversation, Customer, Handler, Item, ItemKind, Status
 from median_site.lib import clock, live, text
 from median_site.lib.actors import Actor, ActorKind
 from median_site.lib.errors import DomainError
@@ -60,9 +60,8 @@ def add(
     body, replaced = text.clean(body)
     uploader = files_by or by
     sent = attachments.unsent(conversation, files, by=uploader) if files and uploader else []
-    said = kind in {ItemKind.CUSTOMER, ItemKind.AGENT, ItemKind.TEAM}
     at = clock.now()
-    number = _advance(conversation, at=at, excerpt=writing.excerpt(body, sent) if said else None, unread=unread)
+    number = _advance(conversation, at=at, excerpt=writing.excerpt(body, sent) if kind in SAID else None, unread=unread)
     item = Item.objects.create(
         workspace_id=conversation.workspace_id,
         conversation=conversation,
@@ -152,15 +151,9 @@ def customer_wrote(
     return item
 
 
-def agent_replied(conversation: Conversation, *, body: str, ref: str, model: str = "") -> Item:
-    """The agent's answer, in a locked conversation. `ref` names the turn: one turn answers once.
-
-    `model` is the demo model's name, which stands on what it wrote.
-    """
-    by = agent_actor(conversation)
-    item = add(conversation, kind=ItemKind.AGENT, body=body, by=by, ref=ref, model=model)
-    events.record(Kind.AGENT_REPLIED, by=by, conversation_id=conversation.id, subject_id=ref)
-    return item
+def agent_replied(conversation: Conversation, *, body: str, ref: str, model: str = "") -> None:
+    """The agent's answer, in a locked conversation. See bulk.Reply."""
+    bulk.agents_replied([bulk.Reply(conversation.id, agent_actor(conversation), body=body, ref=ref, model=model)])
 
 
 def reply(conversation_id: str, *, by: Actor, body: str, files: Sequence[str] = ()) -> Item:

@@ -106,7 +106,7 @@ DOORS = {
     ),
     "outbound tool traffic": (
         lambda tree: _imports(tree, "httpx", "httpcore"),
-        {"tools/client.py", "tools/addresses.py", "agent/models/openai.py"},
+        {"tools/client.py", "tools/addresses.py", "agent/models/openai.py", "agent/models/connections.py"},
     ),
     "the time": (
         lambda tree: _uses(tree, "utcnow") or _imports(tree, "django.utils.timezone") or _calls_now(tree),

@@ -4,6 +4,8 @@ Manifest tools are as the last good sync left them. HTTP tools are as the versio
 rows given here are filled from it in memory and never saved.
 """
 
+from collections.abc import Iterable
+
 from conversations.models import Conversation
 from median_site.lib import clock
 from tools import tool_versions
@@ -21,9 +23,21 @@ def to_team(conversation: Conversation) -> list[Tool]:
 
 def to_agent(conversation: Conversation) -> list[Tool]:
     """Those whose entitlement the customer's newest session token carries, as long as it lasts."""
-    lasts = conversation.claims_expire_at is not None and conversation.claims_expire_at > clock.now()
-    held = conversation.claims if lasts else {}
-    return [tool for tool in to_team(conversation) if not tool.requires or held.get(tool.requires)]
+    return to_agent_in([conversation])[conversation.id]
+
+
+def to_agent_in(conversations: Iterable[Conversation]) -> dict[str, list[Tool]]:
+    """The same for many, by conversation; read once for each workspace and version, whose conversations share rows."""
+    found: dict[tuple[str, int], list[Tool]] = {}
+    offered = {}
+    for conversation in conversations:
+        key = conversation.workspace_id, conversation.tool_version
+        if key not in found:
+            found[key] = to_team(conversation)
+        lasts = conversation.claims_expire_at is not None and conversation.claims_expire_at > clock.now()
+        held = conversation.claims if lasts else {}
+        offered[conversation.id] = [tool for tool in found[key] if not tool.requires or held.get(tool.requires)]
+    return offered
 
 
 def by_name(conversation: Conversation, name: str) -> Tool | None:

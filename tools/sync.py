@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
+from collections.abc import Callable, Coroutine
 from datetime import timedelta
-from typing import Final
+from typing import Final, TypeVar
 
 from django.db import transaction
 
@@ -18,6 +19,8 @@ from tools.manifest import Manifest
 from tools.models import Endpoint, EndpointSync
 from tools.sync_log import Begun
 
+T = TypeVar("T")
+
 logger = logging.getLogger(__name__)
 
 MANIFEST_LIMIT: Final = Limit(bytes=1_000_000)
@@ -25,7 +28,9 @@ MANIFEST_LIMIT: Final = Limit(bytes=1_000_000)
 FRESH_FOR: Final = timedelta(minutes=30)
 POLL_S: Final = 0.1
 
+# What is under way and may be shared, by an endpoint's or a workspace's id.
 _flights: dict[str, asyncio.Task[EndpointSync]] = {}
+_rounds: dict[str, asyncio.Task[None]] = {}
 
 
 async def run(endpoint_id: str, *, by: Actor, fresh: bool = True) -> EndpointSync:
@@ -35,19 +40,18 @@ async def run(endpoint_id: str, *, by: Actor, fresh: bool = True) -> EndpointSyn
     """
     if fresh:
         return await _run(endpoint_id, by=by, fresh=True)
-    flight = _flights.get(endpoint_id)
-    if flight is None or flight.get_loop() is not asyncio.get_running_loop():
-        flight = asyncio.create_task(_run(endpoint_id, by=by, fresh=False))
-        _flights[endpoint_id] = flight
-        flight.add_done_callback(lambda _: _flights.pop(endpoint_id, None))
-    return await asyncio.shield(flight)
+    return await _shared(_flights, endpoint_id, lambda: _run(endpoint_id, by=by, fresh=False))
 
 
 async def run_all(workspace_id: str) -> None:
     """Bring every endpoint of a workspace up to date before a new conversation's first reply, side by side.
 
-    One that breaks keeps neither the others nor the reply.
+    One that breaks keeps neither the others nor the reply. Conversations that start together share it.
     """
+    await _shared(_rounds, workspace_id, lambda: _run_all(workspace_id))
+
+
+async def _run_all(workspace_id: str) -> None:
     found = await in_thread(lambda: list(Endpoint.objects.filter(workspace_id=workspace_id, removed_at=None)))
     by = system(workspace_id)
     came = await asyncio.gather(*(run(row.id, by=by, fresh=False) for row in found), return_exceptions=True)
@@ -86,7 +90,7 @@ async def run_due(workspace_id: str, endpoint_id: str) -> None:
 
 async def settle() -> None:
     """Wait for the shared syncs that are under way, each of which ends within its deadline."""
-    await asyncio.gather(*_flights.values(), return_exceptions=True)
+    await asyncio.gather(*_rounds.values(), *_flights.values(), return_exceptions=True)
 
 
 def store(endpoint: Endpoint, served: Manifest) -> EndpointSync:
@@ -96,6 +100,15 @@ def store(endpoint: Endpoint, served: Manifest) -> EndpointSync:
         roster.lock(endpoint.workspace_id)
         begun = sync_log.begin(endpoint.id, by=by, fresh=True)
         return storing.store(endpoint, served, row=begun.row, by=by)
+
+
+async def _shared(under_way: dict[str, asyncio.Task[T]], id: str, start: Callable[[], Coroutine[None, None, T]]) -> T:
+    task = under_way.get(id)
+    if task is None or task.get_loop() is not asyncio.get_running_loop():
+        task = asyncio.create_task(start())
+        under_way[id] = task
+        task.add_done_callback(lambda _: under_way.pop(id, None))
+    return await asyncio.shield(task)
 
 
 async def _run(endpoint_id: str, *, by: Actor, fresh: bool) -> EndpointSync:

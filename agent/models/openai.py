@@ -8,14 +8,17 @@ import base64
 import json
 from collections.abc import Iterator, Sequence
 
+import httpcore
 import httpx
 
 from agent.models.base import Answer, Message, ModelError, ToolSpec
+from agent.models.connections import Connections
 from agent.models.openai_answer import explanation, parse_answer
 from median_site.lib.strict_json import Json
 
 MAX_ANSWER_BYTES = 2_000_000
 RETRYABLE_STATUSES = frozenset({408, 429})
+_UNREACHABLE = (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException)
 
 
 class OpenAIModel:
@@ -36,16 +39,16 @@ class OpenAIModel:
         self.name = name
         self._key = key
         self._url = completions_url(url)
-        headers = {"content-type": "application/json", "accept": "application/json", "accept-encoding": "identity"}
+        self._headers = {
+            "host": self._url.netloc.decode(),
+            "user-agent": "Median",
+            "content-type": "application/json",
+            "accept": "application/json",
+            "accept-encoding": "identity",
+        }
         if key:
-            headers["authorization"] = f"Bearer {key}"
-        # httpx limits each phase only, so one overall deadline in complete() stands for all of them.
-        no_limit = httpx.Timeout(None)
-        # As many answers at once as there are turns: httpx alone would let 100 out and keep the others waiting.
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=50)
-        self._client = httpx.AsyncClient(
-            headers=headers, timeout=no_limit, limits=limits, trust_env=False, follow_redirects=False
-        )
+            self._headers["authorization"] = f"Bearer {key}"
+        self._connections = Connections(self._url)
 
     async def complete(self, messages: Sequence[Message], *, tools: Sequence[ToolSpec], deadline_s: float) -> Answer:
         """Ask once; see `Model.complete`."""
@@ -56,7 +59,7 @@ class OpenAIModel:
         except TimeoutError:
             text = f"The model did not answer within {deadline_s:g} seconds."
             raise ModelError("timeout", text, retryable=True) from None
-        except httpx.HTTPError as error:
+        except _UNREACHABLE as error:
             # The exception's own text may quote what was sent, so only its kind is told.
             text = f"The model at {self._url.host} could not be reached ({type(error).__name__})."
             raise ModelError("unreachable", text, retryable=True) from None
@@ -65,20 +68,24 @@ class OpenAIModel:
         return parse_answer(content, asked=self.name, secret=self._key)
 
     async def aclose(self) -> None:
-        await self._client.aclose()
+        await self._connections.aclose()
 
     async def _post(self, body: bytes) -> tuple[int, bytes]:
         """Status and body; reading stops, and the connection is closed, as soon as the body is too large."""
-        async with self._client.stream("POST", self._url, content=body) as response:
-            encoding = response.headers.get("content-encoding", "identity").strip().lower()
-            if encoding not in ("", "identity"):
+        url = httpcore.URL(
+            scheme=self._url.raw_scheme, host=self._url.raw_host, port=self._url.port, target=self._url.raw_path
+        )
+        headers = [*self._headers.items(), ("content-length", str(len(body)))]
+        async with self._connections.send(httpcore.Request("POST", url, headers=headers, content=body)) as response:
+            encoding = b",".join(value for name, value in response.headers if name.lower() == b"content-encoding")
+            if encoding.strip().lower() not in (b"", b"identity"):
                 raise ModelError("bad_answer", "The model's API compressed its answer unasked.", retryable=True)
             content = bytearray()
-            async for chunk in response.aiter_raw():
+            async for chunk in response.aiter_stream():
                 content += chunk
                 if len(content) > MAX_ANSWER_BYTES:
                     raise ModelError("too_large", "The model answered with too much to read.", retryable=False)
-            return response.status_code, bytes(content)
+            return response.status, bytes(content)
 
     def _status_error(self, status: int, content: bytes) -> ModelError:
         try:

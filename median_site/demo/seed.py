@@ -132,11 +132,11 @@ class Stage:
         return turn
 
     def _say(self, turn: Turn, text: str) -> None:
-        told = context.build(turn).outcomes
         conversation = threads.lock(self._id)
+        [read] = context.build([turn], {conversation.id: conversation})
         threads.agent_replied(conversation, body=text, ref=turn.id, model=DemoModel.name)
-        ToolApproval.objects.filter(id__in=told).update(told_in_turn=turn.id)
-        turns.end(turn, TurnState.DONE)
+        ToolApproval.objects.filter(id__in=read.outcomes).update(told_in_turn=turn.id)
+        turns.end([turn], TurnState.DONE)
 
     def _approve(self, by: Actor, *, then: str, reply: script.Reply | None) -> None:
         with self._decidable(by) as approval:

@@ -182,7 +182,7 @@ def test_an_errand_goes_to_one_process_and_is_due_again_when_that_dies(world: Wo
     Errand.objects.update(due_at=clock.now() - timedelta(seconds=1))
     [again] = errands.claim(ErrandKind.LESSON, limit=8)
     assert (again.id, again.attempts) == (errand.id, 2)
-    errands.give_back([again.subject_id])
+    errands.give_back([again.id])
     [third] = errands.claim(ErrandKind.LESSON, limit=8)
     assert third.attempts == 2
     errands.done(third)

@@ -10,7 +10,7 @@ from agent import turns
 from agent.rows import Turn, TurnState
 from approvals import decisions, expiry
 from approvals.models import ToolApproval
-from conversations import threads
+from conversations import bulk, threads
 from conversations.models import Conversation, Item, Status
 from median_site.lib import clock
 from tests.approvals.requests import request
@@ -214,7 +214,7 @@ def test_one_waits_and_one_runs_at_most(world: World) -> None:
     assert list(Turn.objects.order_by("queued_at").values_list("state", flat=True)) == ["running", "queued"]
     assert turns.claim("two", limit=10) == []
 
-    turns.end(running, TurnState.DONE)
+    turns.end([running], TurnState.DONE)
     [after] = turns.claim("two", limit=10)
     assert (after.claimed_by, after.attempts) == ("two", 1)
 
@@ -234,11 +234,11 @@ def test_a_turn_whose_messages_were_read_by_an_ended_one_ends_without_a_word(wor
     wrote(world)
     version = Conversation.objects.get(id=world.conversation.id).version
     Turn.objects.filter(id=first.id).update(seen=version)
-    turns.end(first, TurnState.DONE)
+    turns.end([first], TurnState.DONE)
 
     [second] = turns.claim("one", limit=1)
     with transaction.atomic():
-        assert not turns.begin(second, threads.lock(world.conversation.id))
+        assert turns.begin([second], bulk.locked([world.conversation.id])) == []
     second.refresh_from_db()
     assert second.state == TurnState.DONE
 
@@ -249,11 +249,11 @@ def test_an_outcome_that_was_read_but_not_told_is_told(world: World) -> None:
     approved(world)
     run_ends(world)
     Turn.objects.filter(id=first.id).update(seen=Conversation.objects.get(id=world.conversation.id).version)
-    turns.end(first, TurnState.FAILED)
+    turns.end([first], TurnState.FAILED)
 
     [second] = turns.claim("one", limit=1)
     with transaction.atomic():
-        assert turns.begin(second, threads.lock(world.conversation.id))
+        assert turns.begin([second], bulk.locked([world.conversation.id])) == [second]
 
 
 def test_taking_over_stops_what_runs_and_what_waits(world: World) -> None:
@@ -286,9 +286,9 @@ def test_a_silent_process_loses_its_turn_and_what_it_does_later_counts_for_nothi
     Turn.objects.update(beat_at=clock.now() - turns.SILENT - timedelta(seconds=1))
     [taken_up] = turns.claim("two", limit=1)
     assert (taken_up.id, taken_up.attempts) == (lost.id, 2)
-    assert not turns.end(lost, TurnState.DONE)
+    with transaction.atomic():
+        assert turns.go_on([lost, taken_up], bulk.locked([world.conversation.id])) == [taken_up]
     turns.fail(lost, reason="too late.", apology="Sorry")
-    assert turns.end(taken_up, TurnState.DONE)
     assert world.conversation.items.count() == 1
 
 

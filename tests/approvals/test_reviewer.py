@@ -18,7 +18,7 @@ from approvals.reviewer import prompt, review
 from approvals.reviewer.demo import DemoReviewer
 from approvals.reviewer.material import gather
 from approvals.reviewer.model import NoAnswer
-from conversations import threads
+from conversations import bulk, threads
 from conversations.models import Status
 from median_site.lib import clock
 from median_site.lib.actors import reviewer
@@ -101,7 +101,8 @@ def test_a_denial_is_told_to_the_agent_without_its_reason(world: World) -> None:
 def told(world: World) -> str:
     """What the agent would read in its next turn."""
     (turn,) = turns.claim("process", limit=1) or Turn.objects.filter(state="running")
-    return "\n".join(message.text for message in context.build(turn).messages)
+    [read] = context.build([turn], bulk.locked([turn.conversation_id]))
+    return "\n".join(message.text for message in read.messages)
 
 
 @pytest.mark.parametrize(

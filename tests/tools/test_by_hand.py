@@ -13,7 +13,7 @@ from agent import context
 from agent.models.demo import DemoModel
 from agent.rows import Turn
 from approvals import jobs
-from conversations import threads
+from conversations import bulk, threads
 from conversations.models import Item, ItemKind, Status
 from median_site.dashboard.sentences import sentence
 from median_site.lib import clock
@@ -43,7 +43,9 @@ def run_by_sam(world: World, tool: str = "refundOrder", value: object = REFUND) 
 def told(world: World) -> str:
     """Everything that the agent would be given now."""
     turn = Turn(workspace=world.fernhill, conversation=world.conversation, because="test", queued_at=clock.now())
-    return str(context.build(turn).messages)
+    with transaction.atomic():
+        [read] = context.build([turn], bulk.locked([world.conversation.id]))
+    return str(read.messages)
 
 
 @pytest.mark.parametrize("status", [Status.OPEN, Status.RESOLVED, Status.CLOSED])
