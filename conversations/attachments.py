@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from conversations import pictures
-from conversations.files import File, plain_name, size_in_words, type_of
+from conversations.files import File, plain_name, size_in_words, type_of, with_ending
 from conversations.models import Attachment, AttachmentBytes, Conversation, Item, ItemKind
 from median_site.lib import clock
 from median_site.lib.actors import Actor, ActorKind
@@ -61,7 +61,7 @@ def store(conversation: Conversation | None, *, name: str, data: bytes, by: Acto
         conversation=conversation,
         uploader_kind=by.kind,
         uploader_id=by.id,
-        name=shown,
+        name=with_ending(shown, content_type=picture.content_type) if picture else shown,
         content_type=picture.content_type if picture else type_of(data),
         size=len(kept),
         sha256=hashlib.sha256(kept).hexdigest(),
@@ -80,6 +80,8 @@ def unsent(conversation: Conversation, ids: Sequence[str], *, by: Actor) -> list
     wanted = list(dict.fromkeys(ids))
     if len(wanted) > IN_A_MESSAGE:
         raise TooManyFiles
+    if not all(each.isascii() and each.isalnum() for each in wanted):
+        raise FileGone
     here = Q(conversation=conversation) | Q(conversation=None)
     rows = Attachment.objects.select_for_update().filter(here, workspace_id=conversation.workspace_id, item=None)
     found = rows.filter(uploader_kind=by.kind, uploader_id=by.id).order_by("id").in_bulk(wanted)

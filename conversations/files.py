@@ -8,9 +8,16 @@ from typing import Final
 from median_site.lib.strict_json import Json
 
 NAME_LIMIT: Final = 150
+THUMBNAIL_SIDE: Final = 480
 _LONGEST_ENDING: Final = 12
 # Control, format, surrogate, private, unassigned; separators of lines and paragraphs: a name may hide behind them.
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_ENDINGS: Final = {
+    "image/png": (".png",),
+    "image/jpeg": (".jpg", ".jpeg"),
+    "image/gif": (".gif",),
+    "image/webp": (".webp",),
+}
 _SIGNATURES: Final = (
     (0, b"%PDF-", "application/pdf"),
     (0, b"PK\x03\x04", "application/zip"),
@@ -35,6 +42,12 @@ class File:
     @property
     def is_picture(self) -> bool:
         return self.width > 0
+
+    @property
+    def thumbnail(self) -> tuple[int, int]:
+        """Width and height of a picture's thumbnail, which is never larger than the picture."""
+        scale = min(1.0, THUMBNAIL_SIDE / max(self.width, self.height, 1))
+        return max(1, round(self.width * scale)), max(1, round(self.height * scale))
 
     @property
     def size_in_words(self) -> str:
@@ -64,6 +77,12 @@ def plain_name(given: str) -> str:
     stem, dot, ending = shown.rpartition(".")
     kept = dot + ending if stem and len(ending) <= _LONGEST_ENDING else ""
     return shown[: NAME_LIMIT - len(kept) - 1] + "…" + kept
+
+
+def with_ending(name: str, *, content_type: str) -> str:
+    """A picture's name with an ending that fits: what is saved under it never opens as a page or a program."""
+    endings = _ENDINGS[content_type]
+    return name if name.lower().endswith(endings) else plain_name(name + endings[0])
 
 
 def type_of(data: bytes) -> str:

@@ -5,6 +5,7 @@ from typing import Final
 
 from markupsafe import Markup
 
+from conversations import attachment_links
 from conversations.models import Conversation, Customer, Item, ItemKind
 from median_site.lib.fragments import render
 from median_site.lib.presence import Person
@@ -41,7 +42,8 @@ def item(item: Item) -> Markup:
         reviewer = item.ref in {Kind.APPROVED, Kind.DENIED} and item.text.startswith("The reviewer ")
         symbol = "review" if reviewer else _SYMBOLS.get(Kind(item.ref), "info")
         return render("conversations/_line.html", item=item, symbol=symbol)
-    return render("conversations/_message.html", item=item)
+    files = [attachment_links.for_team(file) for file in item.sent]
+    return render("conversations/_message.html", item=item, files=files)
 
 
 def row(

@@ -1,6 +1,6 @@
 """Jobs of this app, called by name by the job cluster. Each may run twice at once."""
 
-from conversations import retention, returning
+from conversations import attachments, retention, returning
 from median_site.lib import actors
 from team.models import Teammate
 
@@ -16,6 +16,7 @@ def give_up(teammate_id: str) -> int:
 
 
 def hourly() -> dict[str, int]:
-    """The hourly check: threads of people who left, and threads that are older than their workspace keeps them."""
+    """The hourly check: threads of people who left, files that nobody sent, and threads that are older than their
+    workspace keeps them."""
     given_up = sum(give_up(teammate.id) for teammate in returning.left_behind())
-    return {"given_up": given_up, "erased": retention.erase_old()}
+    return {"given_up": given_up, "files": attachments.sweep(), "erased": retention.erase_old()}

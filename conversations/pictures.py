@@ -16,8 +16,9 @@ from PIL import (
     WebPImagePlugin,
 )
 
+from conversations.files import THUMBNAIL_SIDE
+
 MOST_PIXELS: Final = 40_000_000
-THUMBNAIL_SIDE: Final = 480
 # What a model reads is no larger: more costs tokens and shows it nothing more.
 READING_SIDE: Final = 1024
 READING_TYPE: Final = "image/jpeg"

@@ -22,7 +22,7 @@ JOBS: Final = (
         "threads",
         "conversations.jobs.hourly",
         60,
-        "Frees threads of people who left, erases what is over its retention.",
+        "Frees threads of people who left, deletes unsent files, erases what is over its retention.",
     ),
     Job("log", "team.jobs.link", 60, "Links what no agent process has, so that the log's chain has no loose end."),
     Job("team", "team.jobs.hourly", 60, "Forgets what was kept for a while, and erases deleted workspaces."),

@@ -9,6 +9,7 @@ from typing import Final, TypedDict
 
 from django.db.models import Q, QuerySet
 
+from conversations import attachment_links
 from conversations.models import Conversation, Item, ItemKind
 from median_site.lib import clock
 from median_site.lib.actors import Actor, ActorKind
@@ -92,7 +93,8 @@ def _item(item: Item, workspace: Workspace) -> str:
         return render("widget/_signed_off.html", item=item, workspace_name=workspace.name, by_team=by_team)
     teammate = Actor(ActorKind.TEAMMATE, workspace.id, name=item.author_name)
     author = teammate.short_name if item.kind == ItemKind.TEAM else item.author_name
-    return render("widget/_message.html", item=item, author=author)
+    files = [attachment_links.for_customer(file) for file in item.sent]
+    return render("widget/_message.html", item=item, author=author, files=files)
 
 
 def _head(workspace: Workspace, conversation: Conversation | None, version: int) -> str:

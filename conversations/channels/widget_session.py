@@ -4,6 +4,7 @@ A widget has no cookie and no account. The token, signed by the workspace's own 
 asks for one that names its user, everybody else gets an anonymous one from here.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,8 +12,8 @@ from django.core.cache import cache
 from django.db import transaction
 from django.db.models import Q
 
-from conversations import customers, threads
-from conversations.models import Channel, Conversation, Customer, Item
+from conversations import attachments, customers, threads
+from conversations.models import Attachment, Channel, Conversation, Customer, Item
 from median_site.lib import actors, clock, ids
 from median_site.lib.errors import DomainError, NotFound
 from team import events
@@ -22,6 +23,9 @@ from tools import keys, session_tokens
 from tools.session_tokens import SessionToken, SessionTokenError
 
 MESSAGES_A_MINUTE: Final = 30
+FILES_A_MINUTE: Final = 15
+# Of all visitors of a workspace together whom nobody vouches for: each could become another one for every file.
+UNKNOWN_FILES_A_MINUTE: Final = 60
 
 
 class SessionExpired(DomainError):
@@ -39,6 +43,12 @@ class SessionInvalid(DomainError):
 class TooFast(DomainError):
     code = "rate_limited"
     message = "That is a lot of messages at once. Wait a minute, then send this one again; it is still here."
+    status = 429
+
+
+class TooManyUploads(DomainError):
+    code = "rate_limited"
+    message = "That is a lot of files at once. Wait a minute, then attach this one again."
     status = 429
 
 
@@ -98,15 +108,26 @@ def conversation_of(customer: Customer) -> Conversation | None:
     return rows.select_related("workspace", "assignee").order_by("-created_at").first()
 
 
-def write(session: Session, *, body: str, client_id: str) -> Item:
+def attach(session: Session, *, name: str, data: bytes) -> Attachment:
+    """Take in a file that the customer is about to send. Raises TooManyUploads, and what attachments.store raises."""
+    with transaction.atomic():
+        customer = _written_down(session)
+        _slow_down(f"widget-files:{customer.id}", most=FILES_A_MINUTE, refusal=TooManyUploads)
+        if not customer.verified:
+            together = f"widget-files:{customer.workspace_id}"
+            _slow_down(together, most=UNKNOWN_FILES_A_MINUTE, refusal=TooManyUploads)
+    return attachments.store(None, name=name, data=data, by=customer.actor)
+
+
+def write(session: Session, *, body: str, client_id: str, files: Sequence[str] = ()) -> Item:
     """Send the customer's message. `client_id` is the page's own id of it: the same one again changes nothing.
 
     Raises TooFast, and what threads.from_customer raises.
     """
     with transaction.atomic():
         customer = _written_down(session)
-        _slow_down(customer)
-        item = threads.from_customer(customer, channel=Channel.WIDGET, body=body, client_id=client_id)
+        _slow_down(f"widget-messages:{customer.id}", most=MESSAGES_A_MINUTE, refusal=TooFast)
+        item = threads.from_customer(customer, channel=Channel.WIDGET, body=body, client_id=client_id, files=files)
         _remember(item.conversation_id, session.said)
     return item
 
@@ -128,12 +149,12 @@ def _remember(conversation_id: str, said: SessionToken) -> None:
     Conversation.objects.filter(older, id=conversation_id).update(claims=said.claims, claims_expire_at=said.expires_at)
 
 
-def _slow_down(customer: Customer) -> None:
-    """A brake, not a count: two messages in the same instant may pass as one."""
-    counter = f"widget-messages:{customer.id}:{int(clock.now().timestamp()) // 60}"
+def _slow_down(what: str, *, most: int, refusal: type[DomainError]) -> None:
+    """A brake on what comes in a minute, not a count: two in the same instant may pass as one."""
+    counter = f"{what}:{int(clock.now().timestamp()) // 60}"
     sent = cache.get(counter, 0)
-    if sent >= MESSAGES_A_MINUTE:
-        raise TooFast
+    if sent >= most:
+        raise refusal
     cache.set(counter, sent + 1, timeout=120)
 
 

@@ -9,5 +9,6 @@ urlpatterns = [
     path("<slug:slug>/", widget_views.page, name="page"),
     path("<slug:slug>/anonymous", widget_views.anonymous, name="anonymous"),
     path("<slug:slug>/thread", widget_views.thread, name="thread"),
+    path("<slug:slug>/attachments", widget_views.attach, name="attachments"),
     path("<slug:slug>/messages", widget_views.messages, name="messages"),
 ]

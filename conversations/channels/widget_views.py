@@ -9,12 +9,13 @@ import re
 from typing import Final
 from urllib.parse import urlsplit
 
+from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
-from conversations import writing
+from conversations import attachment_links, attachments, writing
 from conversations.channels import widget_fragments, widget_session
 from conversations.channels.widget_session import Session
 from conversations.models import Item
@@ -39,6 +40,7 @@ def page(request: HttpRequest, slug: str) -> HttpResponse:
     workspace = widget_session.workspace_of(slug)
     head, state = (part["html"] for part in widget_fragments.parts(workspace, None))
     context = {"workspace": workspace, "head": head, "state": state, "limit": writing.TEXT_LIMIT}
+    context |= {"files_most": attachments.IN_A_MESSAGE, "files_limit": attachments.SIZE_LIMIT}
     response = render(request, "widget/page.html", context)
     response["Content-Security-Policy"] = headers.policy(frame_ancestors=_ancestors(workspace.widget_origins))
     return response
@@ -73,14 +75,27 @@ def thread(request: HttpRequest, slug: str) -> JsonResponse:
 @csrf_exempt
 @require_POST
 def messages(request: HttpRequest, slug: str) -> JsonResponse:
-    """Send {"text", "client_id"}. Sent again with the same id it answers the same and changes nothing.
+    """Send {"text", "client_id"}, and with files their ids in "files". Sent again with the same client_id it answers
+    the same and changes nothing.
 
     The message itself comes by push, or with the thread; the answer says only where it went.
     """
     session = _session(request, slug)
-    body, client_id = _sent(request)
-    item = widget_session.write(session, body=body, client_id=client_id)
+    body, client_id, files = _sent(request)
+    item = widget_session.write(session, body=body, client_id=client_id, files=files)
     return JsonResponse({"id": f"item-{item.number}", "conversation": item.conversation_id}, status=201)
+
+
+@csrf_exempt
+@require_POST
+def attach(request: HttpRequest, slug: str) -> JsonResponse:
+    """Take one file in, `file`; it is sent with the message that names its id."""
+    session = _session(request, slug)
+    given = request.FILES.get("file")
+    if not isinstance(given, UploadedFile):
+        raise BadMessage("Choose a file first.", field="file", status=422)
+    row = widget_session.attach(session, name=given.name or "", data=given.read(attachments.SIZE_LIMIT + 1))
+    return JsonResponse(attachment_links.for_customer(row.file).as_json(), status=201)
 
 
 def _session(request: HttpRequest, slug: str) -> Session:
@@ -90,17 +105,20 @@ def _session(request: HttpRequest, slug: str) -> Session:
     return widget_session.open_session(token.strip(), slug=slug)
 
 
-def _sent(request: HttpRequest) -> tuple[str, str]:
+def _sent(request: HttpRequest) -> tuple[str, str, list[str]]:
     try:
         sent = strict_json.loads(request.body)
     except JsonError as error:
         raise BadMessage(f"The body must be JSON. {error.message}") from None
-    body, client_id = (sent.get("text"), sent.get("client_id")) if isinstance(sent, dict) else (None, None)
+    sent = sent if isinstance(sent, dict) else {}
+    body, client_id, files = sent.get("text"), sent.get("client_id"), sent.get("files", [])
     if not isinstance(body, str):
         raise BadMessage("A message needs a text.", field="text", status=422)
     if not (isinstance(client_id, str) and _CLIENT_ID.fullmatch(client_id)):
         raise BadMessage("client_id has 8 to 64 letters, digits, - or _.", field="client_id", status=422)
-    return body, client_id
+    if not isinstance(files, list):
+        raise BadMessage("files is a list of ids.", field="files", status=422)
+    return body, client_id, [each for each in files if isinstance(each, str)]
 
 
 def _foot(session: Session) -> str:

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from conversations import access, fragments, handling, reading, threads
 from conversations.models import Channel, Conversation, Status
-from median_site.dashboard import queue, search, thread
+from median_site.dashboard import queue, search, thread, uploads
 from median_site.dashboard.queue import Filter
 from median_site.lib import clock, times
 from median_site.lib.actors import Actor
@@ -36,7 +36,7 @@ def show(request: TeammateRequest, conversation_id: str) -> HttpResponse:
     conversation = access.conversation(request.teammate.actor, conversation_id)
     before = request.GET.get("before", "")
     page = thread.page(conversation, before=int(before) if before.isdecimal() and len(before) < 19 else None)
-    context = {"conversation": conversation, "page": page, "is_newest": not before}
+    context = {"conversation": conversation, "page": page, "is_newest": not before, **uploads.LIMITS}
     if request.headers.get("HX-Request") and before:
         return render(request, "inbox/_earlier.html", context)
     return render(request, "inbox/thread.html", _queue(request, current=conversation) | context)
@@ -71,7 +71,8 @@ def write(request: TeammateRequest, conversation_id: str) -> HttpResponse:
     """A reply to the customer, or a note for the team."""
     same_person(request)
     say = threads.note if request.POST.get("mode") == "note" else threads.reply
-    say(conversation_id, by=request.teammate.actor, body=request.POST.get("text", ""))
+    files = uploads.files_of(request, conversation_id)
+    say(conversation_id, by=request.teammate.actor, body=request.POST.get("text", ""), files=files)
     return _done(request, conversation_id)
 
 

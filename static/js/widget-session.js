@@ -52,6 +52,8 @@ function forget() {
   (anonymous ? keptLong : kept)?.removeItem(KEY);
 }
 
+export const authorization = async () => ({ Authorization: `Bearer ${await begin()}` });
+
 async function send(path, options) {
   const headers = { Accept: "application/json", ...options.headers };
   const answer = await fetch(`/widget/${slug}/${path}`, { ...options, headers, credentials: "omit", cache: "no-store" });

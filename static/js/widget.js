@@ -1,5 +1,5 @@
 // The customer's chat: load the thread, send, keep what was typed. live.js brings what happens meanwhile.
-import { Refused, begin, call, draft, takeToken } from "./widget-session.js";
+import { Refused, authorization, begin, call, draft, takeToken } from "./widget-session.js";
 import { localise } from "./widget-times.js";
 
 const $ = (id) => document.getElementById(id);
@@ -8,8 +8,9 @@ const watched = document.querySelector("[data-watch-widget]");
 const POLL_MS = 5_000;
 
 let conversation = null; // the id of the one shown; "" before the first message
-let unsent = draft.get().unsent; // { id, text }: the same text sent again keeps its id, so that it cannot arrive twice
+let unsent = draft.get().unsent; // { id, text, files }: the same sent again keeps its id, so that it cannot arrive twice
 let polling = null;
+const attached = attach(form, authorization);
 
 // Not randomUUID, which browsers keep from pages without TLS.
 const newId = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -58,15 +59,16 @@ function showMore(more) {
 }
 
 async function sendMessage() {
-  const typed = text.value;
-  if (!typed.trim() || form.ariaBusy === "true") return;
-  if (unsent?.text !== typed) unsent = { id: newId(), text: typed };
+  const typed = text.value, files = attached.ids();
+  if (!(typed.trim() || files.length) || form.ariaBusy === "true") return;
+  if (unsent?.text !== typed || unsent.files?.join() !== files.join()) unsent = { id: newId(), text: typed, files };
   keep();
   form.ariaBusy = "true";
   say("");
   try {
-    await call("messages", { method: "POST", body: JSON.stringify({ text: typed, client_id: unsent.id }) });
+    await call("messages", { method: "POST", body: JSON.stringify({ text: typed, client_id: unsent.id, files }) });
     unsent = null;
+    attached.clear(files);
     if (text.value === typed) text.value = "";
     keep();
     await load();
@@ -89,13 +91,13 @@ async function showEarlier() {
 }
 
 form.addEventListener("submit", (event) => { event.preventDefault(); sendMessage(); });
-again.addEventListener("click", sendMessage);
+again.addEventListener("click", () => form.requestSubmit());
 text.addEventListener("input", keep);
 text.addEventListener("keydown", (event) => {
-  if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); sendMessage(); }
+  if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); form.requestSubmit(); }
 });
 $("w-intro").addEventListener("click", ({ target }) => {
-  if (target.matches("button")) { text.value = target.textContent; sendMessage(); }
+  if (target.matches("button")) { text.value = target.textContent; form.requestSubmit(); }
 });
 $("w-earlier").addEventListener("click", () => showEarlier().catch(() => say("Earlier messages could not be loaded. Try again.")));
 

@@ -3,21 +3,25 @@
 import base64
 import hmac
 import json
+import re
 from datetime import timedelta
+from html import unescape
 
 import jwt
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import transaction
 from django.test import Client
 
 from approvals import decisions
 from approvals.models import ToolApproval
-from conversations import threads
-from conversations.channels import widget_pushes
+from conversations import attachments, threads
+from conversations.channels import widget_pushes, widget_session
 from conversations.models import Conversation, Customer, Item, ItemKind, Status
 from median_site.lib import clock, live
 from median_site.lib.actors import Actor, ActorKind
 from team.models import Event, Workspace
+from tests import files
 from tests.world import World
 from tools import keys, session_tokens, signing
 
@@ -41,8 +45,8 @@ class Page:
     def thread(self, query: str = ""):
         return self._http.get(f"{self._path}/thread{query}")
 
-    def send(self, text: object = "Where is my order?", *, client_id: object = "first-message"):
-        body = {"text": text, "client_id": client_id}
+    def send(self, text: object = "Where is my order?", *, client_id: object = "first-message", **more: object):
+        body = {"text": text, "client_id": client_id, **more}
         return self._http.post(f"{self._path}/messages", json.dumps(body), content_type="application/json")
 
     def html(self) -> str:
@@ -379,3 +383,66 @@ def test_too_much_for_a_push_asks_for_the_thread_again(world: World) -> None:
 def test_a_push_is_for_one_workspace(world: World, ana: Page) -> None:
     ana.send()
     assert widget_pushes.render(live.Ask(world.elsewhere.id, world.conversation.id, 0, frozenset())) == []
+
+
+# Files
+
+
+def attach(token: str, data: bytes, name: str = "lid.png", *, slug: str = "fernhill"):
+    client = Client(headers={"Authorization": f"Bearer {token}", "Accept": "application/json"})
+    return client.post(f"/widget/{slug}/attachments", {"file": SimpleUploadedFile(name, data)})
+
+
+def test_a_first_message_may_be_a_picture_alone(world: World) -> None:
+    world.conversation.delete()
+    token = token_of(world.fernhill)
+    sent = attach(token, files.png())
+    assert sent.status_code == 201
+    assert not Conversation.objects.exists()
+    page = Page(token)
+    assert Client().get(sent.json()["small"]).headers["Content-Type"] == "image/webp"
+    assert page.send("", files=[sent.json()["id"]]).status_code == 201
+    assert page.send("", files=[sent.json()["id"]]).status_code == 201
+    item = Item.objects.get()
+    assert [file.name for file in item.sent] == ["lid.png"]
+
+    html = page.html()
+    href, small = (unescape(re.search(rf'{what}="(/attachments/[^"]+)"', html)[1]) for what in ("href", "src"))
+    assert Client().get(href).headers["Content-Type"] == "image/png"
+    assert Client().get(small).headers["Content-Type"] == "image/webp"
+    [push] = widget_pushes.render(live.Ask(world.fernhill.id, item.conversation_id, 0, frozenset()))
+    assert push.payload["items"][0]["html"] == html
+    with clock.at(clock.now() + timedelta(hours=24)):
+        late = Client().get(href)
+    assert late.status_code == 404
+    assert "This link no longer works. Reload the chat and open the file from there." in late.text
+
+
+def test_a_customer_sends_only_their_own_files_and_never_sees_a_notes(world: World, ana: Page) -> None:
+    bobs = attach(token_of(world.fernhill, "user_9"), b"x", "bob.txt").json()["id"]
+    sams = attachments.store(world.conversation, name="fraud.txt", data=b"x", by=world.sam.actor)
+    for wrong in ([bobs], [sams.id], ["\0"], ["no"]):
+        refused = ana.send("Hi", files=wrong)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (422, "file_gone")
+    assert ana.send("Hi", files="lid").status_code == 422
+    assert not Item.objects.exists()
+    threads.note(world.conversation.id, by=world.sam.actor, body="", files=[sams.id])
+    assert "fraud" not in ana.thread().text
+
+
+def test_what_a_customer_may_send_is_limited(world: World) -> None:
+    token = token_of(world.fernhill)
+    assert attach("nonsense", b"x").json()["error"]["code"] == "session_invalid"
+    assert attach(token, files.huge_png(), "bomb.png").json()["error"] == {
+        "code": "picture_too_large",
+        "message": "“bomb.png” is too large a picture: 900 megapixels, where 40 are the most.",
+        "field": "file",
+    }
+    for _ in range(widget_session.FILES_A_MINUTE - 1):
+        assert attach(token, b"x", "a.txt").status_code == 201
+    refused = attach(token, b"x", "a.txt")
+    assert (refused.status_code, refused.json()["error"]["message"]) == (
+        429,
+        "That is a lot of files at once. Wait a minute, then attach this one again.",
+    )
+    assert attach(token_of(world.fernhill, "user_9"), b"x", "a.txt").status_code == 201

@@ -291,7 +291,7 @@ def test_a_visitors_markup_is_text_everywhere(world: World, browser_of: SignIn) 
 
     page = browser_of(world.sam).get(f"/inbox/{world.conversation.id}/").content.decode()
 
-    assert "<img" not in page
+    assert "<img src" not in page
     assert "{{7*7}}" in page
     assert "<bdi>&#34;&gt;&lt;img src=x onerror=alert(1)&gt; {{7*7}}" in page
 

@@ -16,7 +16,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from conversations import saved_replies, threads
+from conversations import attachments, saved_replies, threads
 from conversations.models import Customer, Lesson
 from median_site.lib import clock, hub, ids
 from median_site.lib.db import in_thread
@@ -99,6 +99,8 @@ def theirs(world: World) -> dict[str, str]:
     version = ToolVersion.objects.create(
         workspace=world.fernhill, number=70_707, definitions="[]", published_at=clock.now()
     )
+    sent = attachments.store(world.conversation, name="secret.txt", data=b"A secret", by=world.sam.actor)
+    threads.note(world.conversation.id, by=world.sam.actor, body="A secret note", files=[sent.id])
     lesson = Lesson.objects.create(
         workspace=world.fernhill, customer=world.ana, conversation=world.conversation, text="Ana has a dog"
     )
@@ -118,6 +120,8 @@ def theirs(world: World) -> dict[str, str]:
         "number": str(version.number),
         "customer_id": world.ana.id,
         "lesson_id": lesson.id,
+        "attachment_id": sent.id,
+        "file_name": sent.name,
         "teammate_id": world.kim.id,
         "invitation_id": invitation.id,
         "key_id": key.id,
