@@ -1,4 +1,5 @@
-"""The agent process: claims turns, calls, reviews and errands that are due, does them side by side, keeps claims alive.
+"""The agent process: claims turns, calls, reviews, errands and deliveries that are due, does them side by side, keeps
+claims alive.
 
 The rows are the queue. A doorbell wakes it; without one it looks every second. Any number of such processes may run.
 """
@@ -8,6 +9,7 @@ import logging
 import os
 import secrets
 import socket
+from collections import Counter
 from collections.abc import Awaitable
 from typing import Final
 
@@ -25,6 +27,8 @@ from median_site.lib import live
 from median_site.lib.db import at_once, in_thread
 from team import chain
 from tools import calls, runs, sync
+from webhooks import deliveries, sending
+from webhooks.models import WebhookDelivery
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +40,7 @@ CALLS: Final = 200
 REVIEWS: Final = 50
 ERRANDS: Final = 8
 SYNCS: Final = 8
+DELIVERIES: Final = 64
 
 
 class _Hands(dict[str, asyncio.Task[None]]):
@@ -67,6 +72,7 @@ class AgentProcess:
         self._write_ups = _Hands(ERRANDS)
         self._lessons = _Hands(ERRANDS)
         self._syncs = _Hands(SYNCS)
+        self._deliveries = _Hands(DELIVERIES)  # by webhook/delivery
         self._rung = asyncio.Event()
         self._stopping = asyncio.Event()
 
@@ -102,6 +108,9 @@ class AgentProcess:
                 self._start(self._lessons, str(errand.id), learning.run(errand, self.model))
             for workspace_id, endpoint_id in await in_thread(sync.claim_due, limit=self._syncs.room):
                 self._start(self._syncs, endpoint_id, sync.run_due(workspace_id, endpoint_id))
+            under_way = Counter(key.partition("/")[0] for key in self._deliveries)
+            for delivery in await in_thread(deliveries.claim, limit=self._deliveries.room, under_way=under_way):
+                self._start(self._deliveries, f"{delivery.webhook_id}/{delivery.id}", self._deliver(delivery))
         except Exception:
             logger.exception("Could not look for work; trying again")
 
@@ -125,6 +134,10 @@ class AgentProcess:
 
     async def _call(self, run_id: str) -> None:
         await calls.send(run_id)
+
+    async def _deliver(self, delivery: WebhookDelivery) -> None:
+        await sending.run(delivery)
+        self._rung.set()  # there is room for the receiver's next one
 
     def _start(self, held: _Hands, key: str, work: Awaitable[None]) -> None:
         task = asyncio.ensure_future(work)
@@ -179,7 +192,7 @@ class AgentProcess:
         held = [*self._turns.values(), *self._reviews.values(), *self._write_ups.values(), *self._lessons.values()]
         for task in [*helpers, *held]:
             task.cancel()
-        await asyncio.gather(*self._calls.values(), *held, *helpers, return_exceptions=True)
+        await asyncio.gather(*self._calls.values(), *self._deliveries.values(), *held, *helpers, return_exceptions=True)
         await sync.settle()
         await calls.close()
         await in_thread(turns.give_back, self.name)

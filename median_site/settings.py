@@ -54,6 +54,7 @@ INSTALLED_APPS = [
     "team",
     "conversations",
     "tools",
+    "webhooks",
     "approvals",
     "agent",
     "median_site",

@@ -16,6 +16,7 @@ urlpatterns = [
     path("customers/", include("median_site.dashboard.customer_urls")),
     path("settings/replies/", include("median_site.dashboard.reply_urls")),
     path("attachments/", include("conversations.attachment_urls")),
+    path("settings/webhooks/", include("webhooks.urls")),
     path("settings/", include("team.urls")),
     path("join/<str:token>/", join_views.join, name="join"),
     path("me/theme", account.theme, name="theme"),

@@ -85,7 +85,7 @@ def written(event: Event) -> dict[str, Json]:
     return {
         "id": event.id,
         "kind": event.kind,
-        "at": event.at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+        "at": iso(event.at),
         "actor": {"kind": event.actor_kind, "id": event.actor_id or None, "name": event.actor_name or None},
         "conversation_id": event.conversation_id or None,
         "subject_id": event.subject_id or None,
@@ -102,6 +102,11 @@ def hashed(event: Event) -> dict[str, Json]:
 def shown(event: Event) -> dict[str, Json]:
     """The event as programs get it. Place and hashes are null for the moment until it is linked."""
     return {**hashed(event), "hash": event.hash or None}
+
+
+def iso(moment: datetime) -> str:
+    """ISO 8601 in UTC, with a Z."""
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _hold(workspace_id: str) -> ChainHead | None:

@@ -68,6 +68,10 @@ class Kind(StrEnum):
     API_KEY_REVOKED = "api_key.revoked"
     SAVED_REPLY_SAVED = "saved_reply.saved"
     SAVED_REPLY_REMOVED = "saved_reply.removed"
+    WEBHOOK_ADDED = "webhook.added"
+    WEBHOOK_CHANGED = "webhook.changed"
+    WEBHOOK_REMOVED = "webhook.removed"
+    WEBHOOK_DISABLED = "webhook.disabled"
     PASSWORD_CHANGED = "account.password_changed"  # noqa: S105  # a kind of event
     SECOND_STEP_ADDED = "account.second_step_added"
     SECOND_STEP_REMOVED = "account.second_step_removed"

@@ -26,7 +26,7 @@ DEADLINE_S: Final = 10.0
 CONNECTIONS: Final = 50  # to one origin
 IDLE_CONNECTIONS: Final = 10
 IDLE_S: Final = 60.0  # after which an origin's connections are closed
-KEPT_HEADERS: Final = {"content-type", "etag"}
+KEPT_HEADERS: Final = {"content-type", "etag", "retry-after"}
 
 _BROKEN: Final = (httpcore.NetworkError, httpcore.ProtocolError, ssl.SSLError)
 
@@ -49,8 +49,8 @@ class Outbound:
 class Answer:
     """A whole answer, whatever its status; only that of an error status may be cut short.
 
-    `headers` has content-type and etag, in lower case. `text` is the body in the charset it declares, else UTF-8,
-    without a byte order mark; `replaced` says that bytes in it did not fit and stand as U+FFFD.
+    `headers` has content-type, etag and retry-after, in lower case. `text` is the body in the charset it declares, else
+    UTF-8, without a byte order mark; `replaced` says that bytes in it did not fit and stand as U+FFFD.
     """
 
     status: int

@@ -8,7 +8,18 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.parser import Parser
 from ninja.renderers import BaseRenderer
 
-from median_site.api import approvals, conversations, endpoints, events, gate, http_tools, runs, session_tokens, tools
+from median_site.api import (
+    approvals,
+    conversations,
+    endpoints,
+    events,
+    gate,
+    http_tools,
+    runs,
+    session_tokens,
+    tools,
+    webhooks,
+)
 from median_site.lib import strict_json
 from median_site.lib.errors import DomainError
 
@@ -48,6 +59,8 @@ ROUTERS: Mapping[str, Router] = {
     "/conversations": conversations.router,
     "/session-tokens": session_tokens.router,
     "/events": events.router,
+    "/webhooks": webhooks.router,
+    "/webhook-deliveries": webhooks.sent,
 }
 for prefix, router in ROUTERS.items():
     api.add_router(prefix, router, tags=[prefix.strip("/")])

@@ -27,6 +27,11 @@ def test_id() -> str:
     return f"test_{_ordered_hex()}"
 
 
+def message_id() -> str:
+    """The id of a webhook's delivery, the same at every attempt: "msg_" and 32 hex digits."""
+    return f"msg_{_ordered_hex()}"
+
+
 def turn_id() -> str:
     """The id of a model's turn, which endpoints see: 32 hex digits of chance alone, telling neither time nor order."""
     return secrets.token_hex(16)

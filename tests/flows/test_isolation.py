@@ -27,6 +27,7 @@ from tests.page_socket import PageSocket, signed_in
 from tests.world import World
 from tools import runs
 from tools.models import HttpTool, Starter, ToolVersion
+from webhooks import deliveries, subscriptions
 
 # No id of a workspace in them: sign-in, the widget (which asks for a session token), public keys, forms of an export,
 # an invitation's link (whoever has it may join).
@@ -106,6 +107,8 @@ def theirs(world: World) -> dict[str, str]:
     )
     invitation, _ = invitations.make(by=world.sam.actor, email="new@fernhill.example", role="member")
     key, _ = api_keys.make(by=world.sam.actor, name="Deploy script", scopes=["read"])
+    webhook, _ = subscriptions.add("http://127.0.0.1:9/hook", by=world.sam.actor)
+    delivery = deliveries.test(webhook.id, by=world.sam.actor)
     session_key = signed_in(world.kim)[1].split("=", 1)[1]
     reply = saved_replies.add(by=world.sam.actor, title="Shipping", wording="It takes 2 to 5 days.")
     session = UserSession.objects.create(pk=80_808, user=world.kim.user, ip="127.0.0.1", session_key=session_key)
@@ -126,6 +129,8 @@ def theirs(world: World) -> dict[str, str]:
         "invitation_id": invitation.id,
         "key_id": key.id,
         "session_id": str(session.pk),
+        "webhook_id": webhook.id,
+        "delivery_id": delivery.id,
         "reply_id": reply.id,
     }
 

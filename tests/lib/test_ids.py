@@ -13,6 +13,7 @@ SHAPES = [
     (ids.new_id, r"[0-9a-hjkmnp-tv-z]{32}"),
     (ids.call_id, r"call_[0-9a-f]{32}"),
     (ids.test_id, r"test_[0-9a-f]{32}"),
+    (ids.message_id, r"msg_[0-9a-f]{32}"),
     (ids.api_key, r"mdn_[0-9a-hjkmnp-tv-z]{40}"),
 ]
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
