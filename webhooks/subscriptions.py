@@ -103,10 +103,14 @@ def remove(webhook_id: str, *, by: Actor) -> None:
     """Send nothing more and forget its secrets. A second time: NotFound."""
     with transaction.atomic():
         row = _locked(by, webhook_id)
-        _stop(row, Off.PEOPLE)
-        row.removed_at, row.sealed_secret, row.sealed_old_secret = clock.now(), "", ""
-        row.save(update_fields=["removed_at", "sealed_secret", "sealed_old_secret"])
+        _remove(row)
         _record(Kind.WEBHOOK_REMOVED, row, by=by)
+
+
+def remove_all(workspace_id: str) -> None:
+    """The workspace is closed, in the caller's transaction: nothing leaves it any more."""
+    for row in Webhook.objects.select_for_update(no_key=True).filter(workspace_id=workspace_id, removed_at=None):
+        _remove(row)
 
 
 def note_failure(webhook: Webhook, *, gone: bool) -> None:
@@ -145,6 +149,12 @@ def _known(kinds: Iterable[str]) -> list[str]:
     if unknown := set(wanted) - set(Kind):
         raise Unusable(f"No event is called “{min(unknown)[:40]}”.", field="kinds", status=422)
     return wanted
+
+
+def _remove(webhook: Webhook) -> None:
+    _stop(webhook, Off.PEOPLE)
+    webhook.removed_at, webhook.sealed_secret, webhook.sealed_old_secret = clock.now(), "", ""
+    webhook.save(update_fields=["removed_at", "sealed_secret", "sealed_old_secret"])
 
 
 def _stop(webhook: Webhook, why: Off) -> None:

@@ -12,7 +12,7 @@ from standardwebhooks import WebhookVerificationError
 
 from agent.models.demo import DemoModel
 from median_site.lib import clock
-from team import chain, events
+from team import chain, closing, events
 from team.events import Kind
 from team.models import Event
 from tests import agent_process
@@ -272,6 +272,7 @@ def test_a_receiver_that_hangs_holds_up_its_own_deliveries_alone(fernhill: World
         with agent_process.in_thread(DemoModel()):
             until(lambda: len(receiver.got) == 12)
             assert len(dead.got) == deliveries.EACH
+            assert WebhookDelivery.objects.exclude(webhook__url=receiver.url).filter(attempts=1).count() == 4
             for event in dead.held:
                 event.set()
             until(lambda: len(dead.got) == 12)
@@ -314,3 +315,15 @@ def test_old_deliveries_go_and_those_that_wait_stay(fernhill: World, receiver: R
     with clock.at(clock.now() + timedelta(days=30, seconds=1)):
         assert jobs.hourly() == {"secrets": 0, "deliveries": 1}
     assert WebhookDelivery.objects.get().state == "waiting"
+
+
+def test_nothing_leaves_a_workspace_that_was_deleted(fernhill: World, receiver: Receiver) -> None:
+    subscribe(fernhill, receiver.url)
+    note(fernhill)
+    closing.close(by=fernhill.sam.actor, name="Fernhill")
+    link()
+    due_now()
+    attempt()
+    assert receiver.got == []
+    assert set(WebhookDelivery.objects.values_list("state", flat=True)) == {"failed"}
+    assert Webhook.objects.get().sealed_secret == ""
