@@ -41,7 +41,7 @@ def _shorten(messages: list[Message], places: range, excess: int) -> int:
     """Shorten results at these places, in this order, while there is an excess of characters; gives what is left."""
     for place in places:
         message = messages[place]
-        if excess > 0 and (message.pictures or message.role in {"tool", "system"}):
+        if excess > 0 and (message.pictures or message.role in {"tool", "system", "notice"}):
             messages[place] = _shortened(message)
             excess -= size(message) - size(messages[place])
     return excess
@@ -57,7 +57,7 @@ def _shortened(message: Message) -> Message:
 
 def _without_oldest(messages: list[Message], excess: int, *, head: int) -> list[Message]:
     """Leave out what follows the head, oldest first. A call and its results go together."""
-    last = max((place for place, message in enumerate(messages) if message.role in {"user", "system"}), default=0)
+    last = max((place for place, message in enumerate(messages) if message.role in {"user", "notice"}), default=0)
     start = head
     while start < last and (excess > 0 or messages[start].role == "tool"):
         excess -= size(messages[start])

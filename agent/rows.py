@@ -86,9 +86,9 @@ class Step(models.Model):
         return {call["run"] for call in self.calls if call["run"]}
 
     @property
-    def is_broken(self) -> bool:
-        """One of its calls could not be read or did not fit its tool."""
-        return any(call.get("unmade") == UNREADABLE for call in self.calls)
+    def broken(self) -> int:
+        """How many of its calls could not be read or did not fit their tools."""
+        return sum(call.get("unmade") == UNREADABLE for call in self.calls)
 
 
 class ErrandKind(models.TextChoices):

@@ -114,7 +114,7 @@ def _result(call: Mapping[str, str], runs: Mapping[str, ToolRun]) -> str:
 
 
 def _outcome_message(told: Mapping[str, Json]) -> Message:
-    return Message("system", "OUTCOME " + strict_json.dumps(dict(told)))
+    return Message("notice", "OUTCOME " + strict_json.dumps(dict(told)))
 
 
 def _outcome(approval: ToolApproval, run: ToolRun | None) -> dict[str, Json]:

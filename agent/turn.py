@@ -95,7 +95,9 @@ class Work:
 
 
 def _is_too_much(done: list[Step]) -> bool:
-    return len(done) >= steps.STEPS or sum(step.is_broken for step in done) >= steps.BROKEN_IN_TURN
+    """Whether the model has had its steps, or its errors; however many it makes at once, it may try once more."""
+    broken = [step.broken for step in done if step.broken]
+    return len(done) >= steps.STEPS or (len(broken) > 1 and sum(broken) >= steps.BROKEN_IN_TURN)
 
 
 async def _settle(run_ids: Iterable[str]) -> None:

@@ -11,7 +11,7 @@ customer_wrote = Signal()
 # conversation: Conversation. It is no longer open: what waits in it for a decision ends with it.
 conversation_ended = Signal()
 
-# conversation: Conversation. A teammate has it now.
+# conversation: Conversation. A teammate has it now, or the team has.
 taken_over = Signal()
 
 # conversation: Conversation. The agent has it again.

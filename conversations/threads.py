@@ -204,6 +204,7 @@ def hand_over(conversation_id: str, *, by: Actor) -> Conversation:
             conversation.handler, conversation.assignee = Handler.NOBODY, None
             conversation.save(update_fields=["handler", "assignee"])
             events.record(Kind.HANDED_OVER, by=by, conversation_id=conversation.id)
+            signals.taken_over.send(sender=Conversation, conversation=conversation)
     return conversation
 
 

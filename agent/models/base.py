@@ -5,9 +5,12 @@ No transport and no conversation rules here: a model gets messages and tools, an
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from median_site.lib.strict_json import Json
+
+# The tag between which a model finds a notice where its wire has no such role.
+NOTICE: Final = "median-notice"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +45,13 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One entry of what a model reads.
+    """One entry of what a model reads. A "notice" is what Median itself tells in the middle of a conversation.
 
     The results of an assistant message's `tool_calls` follow it at once as messages of role "tool", one for each call
     and in the order of the calls. Pictures belong to messages of role "user".
     """
 
-    role: Literal["system", "user", "assistant", "tool"]
+    role: Literal["system", "user", "assistant", "tool", "notice"]
     text: str
     pictures: tuple[Picture, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()

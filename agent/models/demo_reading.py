@@ -117,7 +117,7 @@ def read(messages: Sequence[Message], *, questions: Collection[str]) -> Reading:
     """Read a whole conversation; `questions` are the beginnings by which the model knows its own questions again."""
     replied = _last([_is_reply(message) for message in messages])
     prompted = _last([message.role == "user" or _is_outcome(message) for message in messages])
-    instructions = "\n".join(_plain(m.text) for m in messages if m.role == "system" and not _is_outcome(m))
+    instructions = "\n".join(_plain(m.text) for m in messages if m.role == "system")
     return Reading(
         first_name=_first(CUSTOMER_NAME, instructions),
         own_name=_first(OWN_NAME, instructions),
@@ -160,7 +160,7 @@ def _is_reply(message: Message) -> bool:
 
 
 def _is_outcome(message: Message) -> bool:
-    return message.role == "system" and message.text.startswith(OUTCOME)
+    return message.role == "notice" and message.text.startswith(OUTCOME)
 
 
 def _last(marks: Sequence[bool]) -> int:

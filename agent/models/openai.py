@@ -4,9 +4,8 @@ The only place with a model's key. No retries and no judgement of arguments here
 """
 
 import asyncio
-import base64
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import httpcore
 import httpx
@@ -14,7 +13,7 @@ import httpx
 from agent.models.base import Answer, Message, ModelError, ToolSpec
 from agent.models.connections import Connections
 from agent.models.openai_answer import explanation, parse_answer
-from median_site.lib.strict_json import Json
+from agent.models.openai_request import request_body
 
 MAX_ANSWER_BYTES = 2_000_000
 RETRYABLE_STATUSES = frozenset({408, 429})
@@ -112,66 +111,3 @@ def completions_url(url: str) -> httpx.URL:
     if not path.endswith("/chat/completions"):
         path += "/chat/completions"
     return parsed.copy_with(path=path)
-
-
-def request_body(messages: Sequence[Message], *, tools: Sequence[ToolSpec], name: str) -> bytes:
-    """The request's JSON; lone surrogates, which no UTF-8 can carry, leave as question marks."""
-    body: dict[str, Json] = {"model": name, "messages": list(_wire_messages(messages)), "stream": False}
-    if tools:
-        body["tools"] = [_wire_tool(tool) for tool in tools]
-    return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-
-
-def _wire_messages(messages: Sequence[Message]) -> Iterator[Json]:
-    """Calls get new ids, handed to their results by position: a model's own ids may be missing or repeated.
-
-    Nine letters and digits are an id that every provider takes.
-    """
-    issued = 0
-    waiting: list[str] = []
-    for message in messages:
-        if message.role == "assistant" and message.tool_calls:
-            waiting = [f"call{issued + place:05d}" for place in range(len(message.tool_calls))]
-            issued += len(waiting)
-            calls: list[Json] = [
-                {
-                    "id": wire_id,
-                    "type": "function",
-                    "function": {"name": call.name, "arguments": _sound_arguments(call.arguments)},
-                }
-                for wire_id, call in zip(waiting, message.tool_calls, strict=True)
-            ]
-            yield {"role": "assistant", "content": message.text or None, "tool_calls": calls}
-        elif message.role == "tool":
-            wire_id = waiting.pop(0) if waiting else message.tool_call_id or ""
-            yield {"role": "tool", "content": message.text, "tool_call_id": wire_id}
-        else:
-            yield {"role": message.role, "content": _wire_content(message)}
-
-
-def _wire_content(message: Message) -> Json:
-    if not message.pictures:
-        return message.text
-    parts: list[Json] = [{"type": "text", "text": message.text}] if message.text else []
-    for picture in message.pictures:
-        data = base64.b64encode(picture.data).decode()
-        parts.append({"type": "image_url", "image_url": {"url": f"data:{picture.media_type};base64,{data}"}})
-    return parts
-
-
-def _wire_tool(tool: ToolSpec) -> Json:
-    function: dict[str, Json] = {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": tool.input_schema,
-    }
-    return {"type": "function", "function": function}
-
-
-def _sound_arguments(arguments: str | None) -> str:
-    """Earlier arguments as a provider takes them back: broken ones, which many refuse, return as an empty object."""
-    try:
-        sound = isinstance(json.loads(arguments or ""), dict)
-    except (ValueError, RecursionError):
-        sound = False
-    return arguments if sound and arguments else "{}"

@@ -1,6 +1,7 @@
 """What the model reads: outcomes told once, the conversation in its order, and never more than fits."""
 
 import json
+import re
 from datetime import timedelta
 
 from agent import budget
@@ -18,9 +19,12 @@ from tools.models import ToolRun
 REFUND = '{"orderNumber":"ORD-1042","reason":"damaged"}'
 
 
+NOTICE = re.compile(r"<median-notice>\nOUTCOME (.*)\n</median-notice>")
+
+
 def outcomes(request: Request) -> list[dict[str, object]]:
-    texts = [m["content"] for m in request.messages if m["role"] == "system"]
-    return [json.loads(text.removeprefix("OUTCOME ")) for text in texts if text.startswith("OUTCOME ")]
+    texts = [m["content"] for m in request.messages if m["role"] == "user"]
+    return [json.loads(told) for text in texts for told in NOTICE.findall(text)]
 
 
 def parked(ana: Talk) -> ToolApproval:
@@ -37,8 +41,8 @@ def decided(ana: Talk, *, turns: int) -> Request:
     first = ana.model.requests[-1]
     [after] = ana.ask(says("You are welcome."), text="Thanks.")
     assert outcomes(after) == outcomes(first)
-    assert first.messages[-1]["role"] == "system"
-    assert [m["role"] for m in after.messages[-3:]] == ["system", "assistant", "user"]
+    assert NOTICE.fullmatch(first.messages[-1]["content"])
+    assert [m["role"] for m in after.messages[-3:]] == ["user", "assistant", "user"]
     return first
 
 
@@ -173,5 +177,6 @@ def test_a_long_conversation_is_read_from_its_newest(ana: Talk) -> None:
         ana.write(f"Message {number}")
     Conversation.objects.update(handler="agent")
     [request] = ana.ask(says("Hello."), text="The last one.")
-    said = [m["content"] for m in request.messages[1:]]
+    [message] = request.messages[1:]
+    said = message["content"].split("\n\n")
     assert (len(said), said[0], said[-1]) == (200, "Message 11", "The last one.")

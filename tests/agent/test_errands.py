@@ -182,8 +182,12 @@ def test_an_errand_goes_to_one_process_and_is_due_again_when_that_dies(world: Wo
     Errand.objects.update(due_at=clock.now() - timedelta(seconds=1))
     [again] = errands.claim(ErrandKind.LESSON, limit=8)
     assert (again.id, again.attempts) == (errand.id, 2)
+    errands.ask(ErrandKind.WRITE_UP, workspace_id=world.fernhill.id, subject_id="a conversation")
+    [other] = errands.claim(ErrandKind.WRITE_UP, limit=8)
     errands.give_back([again.id])
     [third] = errands.claim(ErrandKind.LESSON, limit=8)
+    assert errands.claim(ErrandKind.WRITE_UP, limit=8) == []
+    errands.done(other)
     assert third.attempts == 2
     errands.done(third)
     assert not Errand.objects.exists()

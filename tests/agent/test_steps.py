@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from agent.turn import COULD_NOT_DO_IT
 from approvals import decisions
 from approvals.models import State, ToolApproval
@@ -254,6 +256,14 @@ def test_huge_broken_arguments_come_back_as_an_excerpt_and_three_times_end_the_t
     [line] = conversation.items.filter(kind=ItemKind.LINE)
     assert conversation.attention == line.number
     assert not ana.company.calls
+
+
+@pytest.mark.parametrize("at_once", [[1, 2], [3, 1], [8, 1]])
+def test_errors_count_by_call_and_the_model_may_try_again_once_at_least(ana: Talk, at_once: list[int]) -> None:
+    steps = [calls(*[("orderStatus", f'{{"orderNumber":{n}}}') for n in range(number)]) for number in at_once]
+    requests = ana.ask(*steps)
+    assert [result["error"] for result in told(requests[1])] == ["invalid_arguments"] * at_once[0]
+    assert ana.replies() == [COULD_NOT_DO_IT]
 
 
 def test_risk_adds_its_line_to_the_description_and_low_adds_nothing(ana: Talk) -> None:

@@ -10,9 +10,10 @@ from agent import turns
 from agent.rows import Turn, TurnState
 from approvals import decisions, expiry
 from approvals.models import ToolApproval
-from conversations import bulk, threads
+from conversations import bulk, handling, threads
 from conversations.models import Conversation, Item, Status
 from median_site.lib import clock
+from median_site.lib.actors import Actor, ActorKind
 from tests.approvals.requests import request
 from tests.world import World
 from tools import outcomes, runs
@@ -256,11 +257,22 @@ def test_an_outcome_that_was_read_but_not_told_is_told(world: World) -> None:
         assert turns.begin([second], bulk.locked([world.conversation.id])) == [second]
 
 
-def test_taking_over_stops_what_runs_and_what_waits(world: World) -> None:
+def assigned(world: World) -> None:
+    handling.assign(world.conversation.id, by=world.sam.actor, to=world.kim.id)
+
+
+def handed_over(world: World) -> None:
+    """As the API does it, which names nobody."""
+    key = Actor(ActorKind.API, world.fernhill.id, id="key", name="Backoffice")
+    threads.hand_over(world.conversation.id, by=key)
+
+
+@pytest.mark.parametrize("take", [taken, reply, assigned, handed_over], ids=name_of)
+def test_taking_over_stops_what_runs_and_what_waits(world: World, take: Setting) -> None:
     wrote(world)
     [running] = turns.claim("one", limit=1)
     wrote(world)
-    taken(world)
+    take(world)
     assert list(Turn.objects.values_list("state", flat=True)) == [TurnState.STOPPED] * 2
     with transaction.atomic():
         assert not turns.may_go_on(running, threads.lock(world.conversation.id))

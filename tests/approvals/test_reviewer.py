@@ -282,6 +282,8 @@ def test_a_silent_process_loses_its_review_to_another(world: World) -> None:
     assert [row.attempts for row in reviews.claim("one", limit=5)] == [1]
     assert reviews.claim("two", limit=5) == []
     Review.objects.update(beat_at=clock.now() - reviews.SILENT - timedelta(seconds=1))
+    held = list(Review.objects.values_list("approval_id", flat=True))
+    assert reviews.claim("one", limit=5, holding=held) == []
     assert [(row.claimed_by, row.attempts) for row in reviews.claim("two", limit=5)] == [("two", 2)]
     reviews.give_back("two")
     assert [row.claimed_by for row in reviews.claim("three", limit=5)] == ["three"]

@@ -74,7 +74,7 @@ class Chat:
 
     async def ends(self, tool: str, status: str, **more: Json) -> str:
         outcome = {"tool": tool, "label": "Send voucher", "input": {}, "status": status, **more}
-        self.messages.append(Message("system", "OUTCOME " + json.dumps(outcome)))
+        self.messages.append(Message("notice", "OUTCOME " + json.dumps(outcome)))
         return await self.turn()
 
     async def turn(self) -> str:

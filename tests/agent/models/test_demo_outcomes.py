@@ -138,7 +138,7 @@ async def test_outcomes_are_told_before_the_answer_to_a_new_message() -> None:
     chat = Chat()
     for status in ("denied", "failed"):
         outcome = {"tool": "refundOrder", "label": "Refund order", "input": {}, "status": status}
-        chat.messages.append(Message("system", "OUTCOME " + json.dumps(outcome)))
+        chat.messages.append(Message("notice", "OUTCOME " + json.dumps(outcome)))
     assert (await chat.write("And what is my plan?")).split("\n\n") == [
         "The team did not approve the refund. If you'd like to talk it over, a teammate can step in here.",
         "I'm sorry, Ana, the refund did not go through. A teammate will look into it.",
