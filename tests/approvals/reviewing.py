@@ -18,6 +18,8 @@ from tools.client import Answer
 from tools.models import Starter
 
 ASKS = "I’m sorry, Ana. Shall I refund ORD-1042 in full ($48.00), back to the card you paid with?"
+# The turn of the look-up, which no endpoint has seen.
+LOOKED_UP_IN = "turn-1"
 Answers = str | Exception | Callable[[Material], str]
 
 
@@ -31,7 +33,7 @@ def _reviewed(world: World, *, yes: str) -> ToolApproval:
     conversation = world.conversation
     threads.customer_wrote(conversation.id, body="My order ORD-1042 arrived damaged.", client_id="1")
     look_up(world)
-    threads.agent_replied(threads.lock(conversation.id), body=ASKS, ref="turn-1")
+    threads.agent_replied(threads.lock(conversation.id), body=ASKS, ref=LOOKED_UP_IN)
     threads.customer_wrote(conversation.id, body=yes, client_id="2")
     return request(world, tool="refundSmallOrder")
 
@@ -41,7 +43,7 @@ def look_up(world: World) -> None:
     run = runs.queue(
         threads.lock(world.conversation.id), tool_name=tool.name, tool_label=tool.label, tool_id=tool.id,
         endpoint_id=tool.served_by, risk=tool.risk, input_text='{"orderNumber":"ORD-1042"}',
-        started_by=Starter.AGENT, turn_id="turn-1",
+        started_by=Starter.AGENT, turn_id=LOOKED_UP_IN,
     )  # fmt: skip
     runs.begin(run.id)
     text = '{"status":"delivered","total":48}'

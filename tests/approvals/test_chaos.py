@@ -1,10 +1,13 @@
-"""Customers write and teammates decide while processes and connections are killed at random; then the rows are read.
+"""Customers write, teammates and the reviewer decide while processes and connections are killed at random; then the
+rows are read.
 
 Twenty seconds, or MEDIAN_CHAOS_S; what is killed when is drawn from MEDIAN_CHAOS_SEED, which a failure shows.
 """
 
+import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -13,25 +16,29 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
+from itertools import count
 
 import pytest
-from django.db import InterfaceError, OperationalError, connection, connections
+from django.db import InterfaceError, OperationalError, connection, connections, transaction
 from django.db.models import Count, Max
 
 from agent.rows import Turn, TurnState
 from approvals import decisions, jobs
-from approvals.models import DECIDABLE, OPEN, State, ToolApproval
+from approvals.models import DECIDABLE, OPEN, Review, ReviewOutcome, ReviewState, State, ToolApproval
+from approvals.reviewer.verdict import QUESTIONS
 from conversations import threads
-from conversations.models import Conversation, Item, ItemKind, Status
+from conversations.models import Conversation, Customer, Item, ItemKind, Status
 from median_site.lib import clock
 from median_site.lib.actors import Actor
 from median_site.lib.errors import DomainError, NotFound
 from team.models import Event
 from tests import agent_process
+from tests.approvals.reviewing import LOOKED_UP_IN, reviewed
 from tests.endpoint import Endpoint
+from tests.model_server import Reply, Request, model_server, says
 from tests.waiting import until
 from tests.world import World
 from tools.models import RunState, ToolRun
@@ -76,6 +83,19 @@ class Chaos:
             if self.over.wait(dice.uniform(0.1, 0.6)):
                 return
 
+    def park(self, dice: random.Random) -> None:
+        """Customers of their own, each of whom says yes to a call that the reviewer has to check."""
+        for number in count(1_000):
+            self.tries(partial(self.park_one, number))
+            if self.over.wait(dice.uniform(0.2, 0.6)):
+                return
+
+    def park_one(self, number: int) -> None:
+        with transaction.atomic():
+            ana = Customer.objects.create(workspace=self.world.fernhill, subject=f"user_{number}", verified=True)
+            reviewed(replace(self.world, ana=ana, conversation=threads.start(ana)))
+        self.done["parked"] += 1
+
     def decide(self, dice: random.Random) -> None:
         """A teammate, who decides what waits and now and then resolves a conversation."""
         by = dice.choice([self.world.sam, self.world.kim]).actor
@@ -83,7 +103,8 @@ class Chaos:
             self.tries(lambda: self.decide_one(dice, by))
 
     def decide_one(self, dice: random.Random, by: Actor) -> None:
-        waiting = list(ToolApproval.objects.filter(state__in=DECIDABLE))
+        states = DECIDABLE if dice.random() < 0.2 else [State.PENDING]
+        waiting = list(ToolApproval.objects.filter(state__in=states))
         if not waiting:
             return
         approval = dice.choice(waiting)
@@ -134,7 +155,7 @@ def going_on(chaos: Chaos, dice: random.Random) -> Iterator[None]:
         finally:
             connections.close_all()
 
-    roles = [chaos.write, chaos.write, chaos.write, chaos.decide, chaos.decide, chaos.pry]
+    roles = [chaos.write, chaos.write, chaos.write, chaos.park, chaos.decide, chaos.decide, chaos.pry]
     people = [threading.Thread(target=work, args=(role, dice_of(dice.random()))) for role in roles]
     for person in people:
         person.start()
@@ -147,15 +168,40 @@ def going_on(chaos: Chaos, dice: random.Random) -> Iterator[None]:
             assert not person.is_alive()
 
 
+@dataclass
+class Judge:
+    """The reviewer's model: mostly believes, now and then refuses, dawdles, breaks or talks nonsense."""
+
+    dice: random.Random
+
+    def __call__(self, request: Request) -> Reply:
+        decision = self.dice.choice(["approve", "approve", "approve", "deny", "escalate", "nonsense", "broken"])
+        if decision == "broken":
+            return Reply(status=500)
+        answer = "I approve." if decision == "nonsense" else self.verdict(decision, request.messages[1]["content"])
+        return replace(says(answer), delay_s=self.dice.choice([0, 0, 0.3, 2]))
+
+    def verdict(self, decision: str, material: str) -> str:
+        """The verdict, with the quotes that it takes."""
+        parts = re.findall(r"\[(\w+) ([^\n]+)\]\n(.*?)\n\[/\1\]", material, re.DOTALL)
+        asked = [text for _, title, text in parts if title.endswith("by the agent")]
+        said = [text for _, title, text in parts if "by the customer" in title]
+        calls = [text.split("\n")[1] for _, title, text in parts if title.startswith("another call")]
+        quotes = {"said_yes": said[-1], "as_discussed": asked[-1], "own_account": calls[-1]}
+        findings = {name: {"holds": True, "quote": quotes.get(name, "")} for name in QUESTIONS}
+        return json.dumps({"verdict": decision, "reason": "As it seems to me.", "findings": findings})
+
+
 class Agents:
     """Agent processes that are killed and started again."""
 
-    def __init__(self, stack: ExitStack) -> None:
+    def __init__(self, stack: ExitStack, *, judge: str) -> None:
         self._stack = stack
+        self._judge = {"MEDIAN_REVIEWER_URL": judge, "MEDIAN_REVIEWER_NAME": "judge"}
         self.processes = [self._start() for _ in range(AGENTS)]
 
     def _start(self) -> subprocess.Popen[bytes]:
-        return self._stack.enter_context(agent_process.as_process(MEDIAN_DATABASE_POOL="true"))
+        return self._stack.enter_context(agent_process.as_process(MEDIAN_DATABASE_POOL="true", **self._judge))
 
     def kill_one(self, dice: random.Random) -> None:
         place = dice.randrange(AGENTS)
@@ -178,7 +224,8 @@ def cut_connections(share: float) -> int:
 def is_quiet() -> bool:
     """Nothing is under way any more, but for calls whose process died."""
     turns = Turn.objects.filter(state__in=[TurnState.QUEUED, TurnState.RUNNING])
-    return not turns.exists() and not ToolRun.objects.filter(state=RunState.QUEUED).exists()
+    reviews = Review.objects.exclude(state=ReviewState.DONE)
+    return not turns.exists() and not reviews.exists() and not ToolRun.objects.filter(state=RunState.QUEUED).exists()
 
 
 def settle(world: World) -> None:
@@ -196,7 +243,7 @@ def settle(world: World) -> None:
 
 def check(world: World, endpoint: Endpoint) -> None:
     """The invariants, from the rows and from what the endpoint got."""
-    approvals, runs = ToolApproval.objects.in_bulk(), ToolRun.objects.in_bulk()
+    approvals, runs = ToolApproval.objects.in_bulk(), ToolRun.objects.exclude(turn_id=LOOKED_UP_IN).in_bulk()
     got = Counter(call.body["toolCallId"] for call in endpoint.calls)
     assert set(got.values()) <= {1}
     assert set(got) <= set(runs)
@@ -218,8 +265,26 @@ def check(world: World, endpoint: Endpoint) -> None:
     assert all(runs[id].input == approvals[id].input for id in ran)
     assert [id for id in ran if runs[id].state != approvals[id].state] == []
 
+    approvers = {call.body["toolCallId"]: call.body["context"].get("approvedBy") for call in endpoint.calls}
+    assert [id for id in ran & set(got) if approvers[id] != runs[id].approver_name] == []
+    check_reviews(approvals, approvers)
     for conversation in Conversation.objects.all():
         check_thread(conversation)
+
+
+def check_reviews(approvals: dict[str, ToolApproval], approvers: dict[str, str | None]) -> None:
+    """Each review ended once, and its request tells the same: what the reviewer decided, or that somebody else did."""
+    reviews = Review.objects.in_bulk()
+    assert set(reviews) == {id for id, approval in approvals.items() if approval.risk == "reviewed"}
+    assert {row.state for row in reviews.values()} == {ReviewState.DONE}
+    by_reviewer = {id for id, approval in approvals.items() if approval.decided_by_kind == "reviewer"}
+    own = {ReviewOutcome.APPROVED, ReviewOutcome.DENIED}
+    assert {id for id, row in reviews.items() if row.outcome in own} == by_reviewer
+    for id in by_reviewer:
+        assert (approvals[id].state == State.DENIED) == (reviews[id].outcome == ReviewOutcome.DENIED)
+    assert {id for id, name in approvers.items() if name == "The reviewer"} <= by_reviewer
+    left = {id for id, row in reviews.items() if row.outcome in {ReviewOutcome.PASSED, ReviewOutcome.UNCHECKED}}
+    assert left == {id for id, approval in approvals.items() if approval.review}
 
 
 def check_thread(conversation: Conversation) -> None:
@@ -250,7 +315,9 @@ def test_whatever_is_killed_each_call_leaves_at_most_once_and_nobody_is_forgotte
     first, *_ = [threads.start(live_world.ana) for _ in range(CONVERSATIONS)]
     chaos = Chaos(live_world)
     with ExitStack() as stack:
-        agents = Agents(stack)
+        server = stack.enter_context(model_server())
+        server.script([Judge(dice_of(dice.random()))] * 10_000)
+        agents = Agents(stack, judge=server.url)
         threads.customer_wrote(first.id, body=WISHES[0], client_id="first")
         until(lambda: Item.objects.filter(kind=ItemKind.AGENT).exists(), within_s=60)
         with going_on(chaos, dice):
@@ -264,4 +331,6 @@ def test_whatever_is_killed_each_call_leaves_at_most_once_and_nobody_is_forgotte
         settle(live_world)
     assert chaos.faults == []
     assert chaos.done["written"] > 0 < chaos.done["decided"]
+    outcomes = Counter(Review.objects.values_list("outcome", flat=True))
+    assert outcomes["approved"] > 0 < outcomes["dropped"]
     check(live_world, endpoint)
