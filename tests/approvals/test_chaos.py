@@ -1,7 +1,7 @@
 """Customers write, teammates and the reviewer decide while processes and connections are killed at random; then the
 rows are read.
 
-Twenty seconds, or MEDIAN_CHAOS_S; what is killed when is drawn from MEDIAN_CHAOS_SEED, which a failure shows.
+Twenty seconds, or CHAOS_S; what is killed when is drawn from CHAOS_SEED, which a failure shows.
 """
 
 import json
@@ -43,8 +43,8 @@ from tests.waiting import until
 from tests.world import World
 from tools.models import RunState, ToolRun
 
-SECONDS = float(os.environ.get("MEDIAN_CHAOS_S", "20"))
-SEED = int(os.environ.get("MEDIAN_CHAOS_SEED", "0")) or random.SystemRandom().randrange(1, 10**6)
+SECONDS = float(os.environ.get("CHAOS_S", "20"))
+SEED = int(os.environ.get("CHAOS_SEED", "0")) or random.SystemRandom().randrange(1, 10**6)
 CONVERSATIONS = 12
 AGENTS = 2
 WISHES = [
@@ -306,7 +306,7 @@ def dice() -> Iterator[random.Random]:
     try:
         yield dice_of(SEED)
     finally:
-        sys.stdout.write(f"MEDIAN_CHAOS_SEED={SEED}\n")
+        sys.stdout.write(f"CHAOS_SEED={SEED}\n")
 
 
 def test_whatever_is_killed_each_call_leaves_at_most_once_and_nobody_is_forgotten(
