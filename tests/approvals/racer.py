@@ -49,6 +49,14 @@ def deny(approval_id: str, who: Who) -> str:
     return decisions.deny(approval_id, by=actor(who)).state
 
 
+def pass_on(approval_id: str, who: Who) -> bool:
+    return decisions.pass_on(approval_id, workspace_id=who[1], reason="Unusual.")
+
+
+def unchecked(approval_id: str, who: Who) -> bool:
+    return decisions.unchecked(approval_id, workspace_id=who[1], reason="No answer.")
+
+
 def end(conversation_id: str, who: Who) -> str:
     return threads.end(conversation_id, by=actor(who), to=Status.RESOLVED).status
 
@@ -83,8 +91,8 @@ def claim_turns(process: str) -> list[str]:
 ACTS: dict[str, Callable[..., object]] = {
     act.__name__: act
     for act in [
-        approve, approve_and_send, deny, end, request, switch_off, remove_endpoint, ask_turn, claim_turns, send,
-        runs.begin, expiry.expire_due,
+        approve, approve_and_send, deny, pass_on, unchecked, end, request, switch_off, remove_endpoint, ask_turn,
+        claim_turns, send, runs.begin, expiry.expire_due,
     ]
 }  # fmt: skip
 

@@ -11,7 +11,7 @@ from django.db.models import Count, F
 from median_tools.server import Server
 
 from agent.rows import Turn, TurnState
-from approvals.models import State, ToolApproval
+from approvals.models import Review, ReviewState, State, ToolApproval
 from conversations import threads
 from conversations.models import Conversation, Item, ItemKind
 from median_site.lib import clock, secrets
@@ -71,7 +71,7 @@ def people(world: World) -> list[list[str]]:
     ]
 
 
-def requests_of(world: World, tools: Sequence[Tool] = ()) -> list[ToolApproval]:
+def requests_of(world: World, tools: Sequence[Tool] = (), *, state: State = State.PENDING) -> list[ToolApproval]:
     """One request in each of two hundred conversations, each with an input of its own."""
     at, made = clock.now(), []
     tools = tools or [world.tool("refundOrder")] * ROUNDS
@@ -81,7 +81,7 @@ def requests_of(world: World, tools: Sequence[Tool] = ()) -> list[ToolApproval]:
             ToolApproval(
                 workspace=world.fernhill, conversation=conversation, tool=tool, endpoint_id=tool.endpoint_id,
                 tool_name=tool.name, tool_label=tool.label, risk=tool.risk, schema_hash=tool.content_hash,
-                input=f'{{"orderNumber":"ORD-{number}","reason":"damaged"}}', turn_id="turn", state=State.PENDING,
+                input=f'{{"orderNumber":"ORD-{number}","reason":"damaged"}}', turn_id="turn", state=state,
                 requested_at=at, expires_at=at + timedelta(hours=24),
             )
         )  # fmt: skip
@@ -183,6 +183,46 @@ def test_all_sixty_four_on_one_request_make_one_decision(
     assert results in ({"executing": 1}, {"denied": 1})
     racers.race([[(0, "send", [asked.id])]] * PEOPLE)
     assert check_all_agree(endpoint, [asked]).total() == 1
+
+
+# What the reviewer does in a round, twice at once, as if its process had died and another had read again.
+VERDICTS = ("approve", "deny", "pass_on", "unchecked")
+
+
+def test_a_teammates_answer_and_the_reviewers_never_both_count(
+    racers: Racers, world: World, people: list[object], endpoint: Endpoint
+) -> None:
+    requests = requests_of(world, state=State.REVIEWING)
+    Review.objects.bulk_create(
+        Review(workspace=world.fernhill, approval=asked, queued_at=asked.requested_at) for asked in requests
+    )
+    judge = ["reviewer", world.fernhill.id, "", ""]
+
+    def press(number: int, person: int) -> Act:
+        answer = "approve" if number % 8 < 4 else "deny"
+        act, who = (VERDICTS[number % 4], judge) if is_second(person) else (answer, people[person])
+        return act, [requests[number].id, who]
+
+    results = race(racers, press)
+    let_leave(racers, requests)
+    states = check_all_agree(endpoint, requests)
+    assert states.total() == ROUNDS
+    assert set(states) == {"completed", "denied"}
+    assert len(endpoint.calls) == states["completed"]
+    rows, reviews = ToolApproval.objects.in_bulk(), Review.objects.in_bulk()
+    for number, asked in enumerate(requests):
+        row, outcome, got = rows[asked.id], reviews[asked.id].outcome, results[number]
+        if row.decided_by_kind == "reviewer":
+            assert outcome == ("denied" if row.state == State.DENIED else "approved")
+            assert got == {f'"{"denied" if outcome == "denied" else "executing"}"': 2, '"already_reviewed"': 2}
+        else:
+            passed = "passed" if VERDICTS[number % 4] == "pass_on" else "unchecked"
+            assert outcome == (passed if got["true"] else "dropped")
+            assert got['"executing"'] + got['"denied"'] == 1
+            assert got["true"] <= 1
+    left = Event.objects.filter(kind__in=["approval.passed_on", "approval.unchecked"])
+    assert left.count() == sum(got["true"] for got in results)
+    assert {review.state for review in reviews.values()} == {ReviewState.DONE}
 
 
 def test_at_the_24th_hour_it_is_decided_or_expired(
