@@ -71,7 +71,9 @@ def store(conversation: Conversation | None, *, name: str, data: bytes, by: Acto
     thumbnail, reading = (picture.thumbnail, picture.reading) if picture else (None, None)
     with transaction.atomic():
         row.save(force_insert=True)
-        AttachmentBytes.objects.create(attachment=row, data=kept, thumbnail=thumbnail, reading=reading)
+        AttachmentBytes.objects.create(
+            workspace_id=row.workspace_id, attachment=row, data=kept, thumbnail=thumbnail, reading=reading
+        )
     return row
 
 

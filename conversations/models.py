@@ -251,6 +251,7 @@ class AttachmentBytes(models.Model):
     A picture has two more: one of at most 480 pixels a side for threads, one of at most 1,024 for models.
     """
 
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
     attachment = models.OneToOneField(Attachment, on_delete=models.CASCADE, primary_key=True, related_name="bytes")
     data = models.BinaryField()
     thumbnail = models.BinaryField(null=True)

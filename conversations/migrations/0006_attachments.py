@@ -8,10 +8,15 @@ import median_site.lib.ids
 class Migration(migrations.Migration):
     dependencies = [
         ("conversations", "0005_snoozes"),
-        ("team", "0005_settings"),
+        ("team", "0008_retention"),
     ]
 
     operations = [
+        migrations.AddField(
+            model_name="item",
+            name="files",
+            field=models.JSONField(db_default=[], default=list),
+        ),
         migrations.CreateModel(
             name="Attachment",
             fields=[
@@ -43,12 +48,22 @@ class Migration(migrations.Migration):
                         to="conversations.conversation",
                     ),
                 ),
+                (
+                    "item",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="conversations.item",
+                    ),
+                ),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="team.workspace"
+                    ),
+                ),
             ],
-        ),
-        migrations.AddField(
-            model_name="item",
-            name="files",
-            field=models.JSONField(db_default=[], default=list),
         ),
         migrations.CreateModel(
             name="AttachmentBytes",
@@ -66,19 +81,13 @@ class Migration(migrations.Migration):
                 ("data", models.BinaryField()),
                 ("thumbnail", models.BinaryField(null=True)),
                 ("reading", models.BinaryField(null=True)),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="team.workspace"
+                    ),
+                ),
             ],
-        ),
-        migrations.AddField(
-            model_name="attachment",
-            name="item",
-            field=models.ForeignKey(
-                null=True, on_delete=django.db.models.deletion.CASCADE, related_name="+", to="conversations.item"
-            ),
-        ),
-        migrations.AddField(
-            model_name="attachment",
-            name="workspace",
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name="+", to="team.workspace"),
         ),
         migrations.AddIndex(
             model_name="attachment",

@@ -10,7 +10,7 @@ from django.test import Client
 
 from approvals import decisions
 from approvals.models import ToolApproval
-from conversations import threads
+from conversations import attachments, threads
 from conversations.channels import widget_session
 from median_site.lib import clock
 from median_site.lib.db import in_thread
@@ -89,7 +89,8 @@ def test_it_takes_an_owner(world: World, browser_of: SignIn) -> None:
 
 
 def test_its_rows_go_a_day_later_and_nobody_elses(world: World) -> None:
-    threads.customer_wrote(world.conversation.id, body="Hello", client_id="message-1")
+    sent = attachments.store(None, name="lid.txt", data=b"x", by=world.ana.actor)
+    threads.customer_wrote(world.conversation.id, body="Hello", client_id="message-1", files=[sent.id])
     request(world)
     theirs = rows_of(world.elsewhere.id)
     at = clock.now()
