@@ -2,19 +2,21 @@
 
 from typing import Annotated
 
-from ninja import Query, Router, Status
+from django.http import HttpResponse
+from ninja import File, Query, Router, Status, UploadedFile
 
-from conversations import access, customers, threads
+from conversations import access, attachment_views, attachments, customers, threads
 from conversations import models as rows
 from conversations.models import Channel, Conversation
 from median_site.api import gate, inputs, listing, shapes
 from median_site.api.gate import KeyRequest
-from median_site.lib.errors import DomainError
+from median_site.lib.errors import DomainError, NotFound
 from median_site.lib.strict_json import Json
 from tools import by_hand
 
 router = Router()
 ITEMS = 100
+FILE_ANSWER = {"responses": {200: {"content": {"*/*": {"schema": {"type": "string", "format": "binary"}}}}}}
 
 
 @router.get("", auth=gate.scope("read"), summary="List conversations, the latest first")
@@ -54,13 +56,36 @@ def items(request: KeyRequest, conversation_id: str, after: Annotated[int, Query
     return {"data": data, "version": conversation.version}
 
 
+@router.post("/{conversation_id}/attachments", auth=gate.scope("run"), summary="Send a file up, for a message or note",
+             response={201: dict})  # fmt: skip
+def attach(request: KeyRequest, conversation_id: str, file: Annotated[UploadedFile, File()]) -> Status[Json]:
+    """`multipart/form-data` with one `file` of at most 10 MB. Name its id in the `attachments` of a message or note
+    within a day; after that it is deleted."""
+    conversation = access.conversation(gate.actor(request.key), conversation_id)
+    data = file.read(attachments.SIZE_LIMIT + 1)
+    row = attachments.store(conversation, name=file.name or "", data=data, by=gate.actor(request.key))
+    return Status(201, shapes.file(row.file))
+
+
+@router.get("/{conversation_id}/attachments/{attachment_id}", auth=gate.scope("read"), summary="The bytes of a file",
+            openapi_extra=FILE_ANSWER)  # fmt: skip
+def download(request: KeyRequest, conversation_id: str, attachment_id: str) -> HttpResponse:
+    found = attachments.for_team(gate.actor(request.key), attachment_id)
+    if found.conversation_id != conversation_id:
+        raise NotFound
+    return attachment_views.answer(found)
+
+
 @router.post("/{conversation_id}/messages", auth=gate.scope("run"), summary="The customer's next message",
              response={201: dict})  # fmt: skip
 def write(request: KeyRequest, conversation_id: str, payload: inputs.NewMessage) -> Status[Json]:
     conversation = access.conversation(gate.actor(request.key), conversation_id)
     if conversation.channel != Channel.API:
         raise DomainError("Customers write here on another channel.", code="wrong_channel", status=409)
-    item = threads.customer_wrote(conversation.id, body=payload.text, client_id=payload.client_id)
+    item = threads.customer_wrote(
+        conversation.id, body=payload.text, client_id=payload.client_id, files=payload.attachments,
+        files_by=gate.actor(request.key),
+    )  # fmt: skip
     return Status(201, shapes.item(item))
 
 
@@ -68,7 +93,8 @@ def write(request: KeyRequest, conversation_id: str, payload: inputs.NewMessage)
     "/{conversation_id}/notes", auth=gate.scope("run"), summary="Leave a note for the team", response={201: dict}
 )
 def note(request: KeyRequest, conversation_id: str, payload: inputs.NewNote) -> Status[Json]:
-    return Status(201, shapes.item(threads.note(conversation_id, by=gate.actor(request.key), body=payload.text)))
+    by = gate.actor(request.key)
+    return Status(201, shapes.item(threads.note(conversation_id, by=by, body=payload.text, files=payload.attachments)))
 
 
 @router.post("/{conversation_id}/status", auth=gate.scope("run"), summary="Resolve, close, archive or reopen")

@@ -1,5 +1,7 @@
 """What every request under /v1/ passes: the key, the rate limit, the Idempotency-Key, and the one shape of an error."""
 
+import hashlib
+import re
 from collections.abc import Callable
 from typing import Final
 
@@ -18,6 +20,9 @@ from team.models import ApiKey
 PREFIX: Final = "/v1/"
 OPEN: Final = ("/v1/openapi.json", "/v1/docs")
 SAFE: Final = ("GET", "HEAD", "OPTIONS")
+# Here alone a body may be a file. The limit is for a form around one; the file has its own.
+UPLOADS: Final = re.compile(r"/v1/conversations/[^/]+/attachments")
+UPLOAD_LIMIT: Final = 11 * 1024**2
 
 
 class KeyRequest(HttpRequest):
@@ -69,7 +74,7 @@ def _limited(
             raise RateLimited
         if request.method != "POST" or header is None:
             return get_response(request)
-        kept = api_answers.begin(key, header=header, method="POST", path=request.get_full_path(), body=request.body)
+        kept = api_answers.begin(key, header=header, method="POST", path=request.get_full_path(), body=_sent(request))
     except DomainError as error:
         return error_response(error)
     if kept.status is not None:
@@ -83,11 +88,32 @@ def _limited(
 
 
 def _too_large(request: HttpRequest) -> DomainError | None:
+    too_large = DomainError("The body is larger than is read here.", code="too_large", status=413)
+    if _is_upload(request):
+        length = request.headers.get("Content-Length", "")
+        return None if length.isdecimal() and int(length) <= UPLOAD_LIMIT else too_large
     try:
         request.body  # noqa: B018  # reads it, up to the installation's limit
     except RequestDataTooBig:
-        return DomainError("The body is larger than is read here.", code="too_large", status=413)
+        return too_large
     return None
+
+
+def _is_upload(request: HttpRequest) -> bool:
+    is_form = request.method == "POST" and request.content_type == "multipart/form-data"
+    return is_form and bool(UPLOADS.fullmatch(request.path))
+
+
+def _sent(request: HttpRequest) -> bytes:
+    """What tells a request from others. A form's own marks differ each time it is sent: its files stand for it."""
+    if not _is_upload(request):
+        return request.body
+    parts: list[str] = []
+    for field, files in request.FILES.lists():
+        for each in files:
+            parts.append(f"{field}\n{each.name}\n{hashlib.file_digest(each, 'sha256').hexdigest()}")
+            each.seek(0)
+    return "\n".join(parts).encode(errors="replace")
 
 
 def scope(name: str) -> Callable[[HttpRequest], ApiKey]:
@@ -112,7 +138,8 @@ def error_response(error: DomainError) -> JsonResponse:
 def invalid(error: ValidationError) -> DomainError:
     """The first thing that is wrong with a request, by the name of its field."""
     fault = error.errors[0]
-    where = [str(part) for part in fault["loc"] if part not in {"body", "query", "path", "data", "payload"}]
+    loc = fault["loc"][1:] if fault["loc"][0] == "file" else fault["loc"]
+    where = [str(part) for part in loc if part not in {"body", "query", "path", "data", "payload"}]
     field = ".".join(where)[:100]
     text = str(fault["msg"]).rstrip(".")
     message = f"{field}: {text}." if field else f"{text}."

@@ -53,13 +53,20 @@ class NewConversation(Body):
     client_id: str = Field(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")
 
 
+Attachments = Annotated[
+    list[Annotated[str, Field(max_length=32)]], Field(max_length=5, description="Ids of files that your key sent up.")
+]
+
+
 class NewMessage(Body):
-    text: str = Field(max_length=8_000)
+    text: str = Field("", max_length=8_000, description="May be empty when there are attachments.")
     client_id: str = Field(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")
+    attachments: Attachments = []
 
 
 class NewNote(Body):
-    text: str = Field(max_length=8_000)
+    text: str = Field("", max_length=8_000, description="May be empty when there are attachments.")
+    attachments: Attachments = []
 
 
 class NewStatus(Body):

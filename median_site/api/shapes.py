@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from approvals.models import ToolApproval
+from conversations.files import File
 from conversations.models import Conversation, Customer, Item, ItemKind
 from median_site.lib import clock, strict_json
 from median_site.lib.strict_json import Json
@@ -127,10 +128,23 @@ def item(row: Item) -> Object:
         "kind": row.kind,
         "text": row.text or None,
         "author": row.author_name or None,
+        "attachments": [file(each) for each in row.sent],
         "created_at": time(row.created_at),
     }
     cards = {ItemKind.APPROVAL: "approval_id", ItemKind.RUN: "run_id"}
     return shown | ({cards[ItemKind(row.kind)]: row.ref} if row.kind in cards else {})
+
+
+def file(row: File) -> Object:
+    """A file of a thread. Width and height are a picture's, of which only the pixels are kept."""
+    return {
+        "id": row.id,
+        "name": row.name,
+        "content_type": row.content_type,
+        "size": row.size,
+        "width": row.width or None,
+        "height": row.height or None,
+    }
 
 
 def time(moment: datetime | None) -> str | None:
