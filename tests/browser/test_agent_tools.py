@@ -6,13 +6,14 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
+from median_site.lib import clock
 from tests import world as worlds
 from tests.browser.conftest import OpenWindow
 from tests.chromium import Complaints
 from tests.manifest_server import ManifestServer, manifest_server
 from tests.web_process import WebProcess
 from tests.world import World
-from tools.models import Endpoint, ToolRun
+from tools.models import Endpoint, EndpointSync, ToolRun
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -104,3 +105,13 @@ def test_a_tool_is_switched_and_tested(page: Page, served: ManifestServer, compl
     expect(drawer.get_by_role("switch", name="Order status")).to_have_attribute("aria-checked", "true")
     page.keyboard.press("Escape")
     expect(page.get_by_role("switch", name="Order status")).to_have_attribute("aria-checked", "true")
+
+
+def test_a_row_notices_that_its_sync_ended(page: Page, world: World) -> None:
+    running = EndpointSync.objects.create(workspace=world.fernhill, endpoint=world.endpoint, at=clock.now())
+    page.reload()
+    expect(page.get_by_role("button", name="Syncing")).to_be_disabled()
+    EndpointSync.objects.filter(id=running.id).update(ended_at=clock.now())
+    expect(page.get_by_role("button", name="Sync now")).to_be_enabled()
+    page.get_by_role("button", name=f"More actions for {world.endpoint.url}").click()
+    expect(page.get_by_role("link", name="Show its syncs in Logs")).to_be_visible()

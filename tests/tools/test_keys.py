@@ -54,6 +54,14 @@ def test_a_new_key_is_published_before_it_signs(world: World) -> None:
     assert Event.objects.get(kind="signing_key.rotated").data == {"kid": made.kid}
 
 
+def test_the_published_keys_are_for_everybody_and_may_be_kept_for_five_minutes(world: World) -> None:
+    key = keys.ensure(world.fernhill.id)
+    answer = Client().get("/w/fernhill/.well-known/jwks.json")
+    assert answer["Cache-Control"] == "public, max-age=300"
+    assert answer.json() == {"keys": [key.public_jwk]}
+    assert set(key.public_jwk) == {"kty", "crv", "x", "y", "kid", "use", "alg"}
+
+
 def test_the_old_key_is_published_until_every_token_it_signed_is_dead(world: World) -> None:
     made = keys.rotate(by=world.sam.actor)
     last_moment = made.signs_from - timedelta(seconds=1)
