@@ -1,10 +1,13 @@
-"""What a teammate should know before deciding: this was done before, or was refused in another form."""
+"""What a teammate should know before deciding: this was done or tried before, or was refused in another form."""
 
 from collections.abc import Iterable, Mapping, Sequence
+
+from django.db.models import Q
 
 from approvals.fragments import Heed
 from approvals.models import ToolApproval
 from median_site.lib import times
+from tools import outcomes
 from tools.models import RunState, ToolRun
 
 
@@ -15,13 +18,14 @@ def for_requests(
     denied, newest first, and `customers` says whose each conversation is. One query, none when nothing waits."""
     if not waiting:
         return {}
+    ran = Q(state=RunState.COMPLETED, refusal__isnull=True)
+    may_have_run = Q(state=RunState.FAILED, code__in=outcomes.MAY_HAVE_HAPPENED)
     runs = ToolRun.objects.filter(
+        ran | may_have_run,
         workspace_id=waiting[0].workspace_id,
         conversation__customer_id__in=set(customers.values()),
         tool_name__in=[request.tool_name for request in waiting],
         input__in=[request.input for request in waiting],
-        state=RunState.COMPLETED,
-        refusal__isnull=True,
     ).order_by("ended_at")
     last = {
         (run.conversation.customer_id, run.tool_name, run.input): run
@@ -38,9 +42,14 @@ def for_requests(
 
 
 def _ran(run: ToolRun | None) -> Iterable[Heed]:
-    if run:
-        by = f", approved by {run.approver_name}" if run.approver_name else ""
-        yield Heed(f"The same input ran for this customer before: {times.moment(run.queued_at)}{by}.")
+    if run is None:
+        return
+    by = f", approved by {run.approver_name}" if run.approver_name else ""
+    when = f"{times.moment(run.queued_at)}{by}"
+    if run.state == RunState.COMPLETED:
+        yield Heed(f"The same input ran for this customer before: {when}.")
+    else:
+        yield Heed(f"The same input was tried for this customer before: {when}. Check whether the action completed.")
 
 
 def _refused(request: ToolApproval, denied: Iterable[ToolApproval]) -> Iterable[Heed]:

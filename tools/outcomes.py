@@ -35,6 +35,8 @@ _FAILURES: Final[Mapping[str, tuple[str, str]]] = {
     "broken_answer": (NO_RESULT, "transport-error"),
     "bad_encoding": (NO_RESULT, "transport-error"),
 }
+# Failures after which the action may have been done all the same.
+MAY_HAVE_HAPPENED: Final = ("timed_out", "too_big", "broken_answer", "bad_encoding", "no_result", "request_failed")
 _WITH_STATUS: Final = {"redirected", "too_big"}
 
 

@@ -21,6 +21,7 @@ from team.models import Event, Teammate
 from tests.approvals.requests import INPUT, lines_of, request
 from tests.world import World
 from tools import outcomes, runs
+from tools.client import Failure
 from tools.models import ToolRun
 
 SignIn = Callable[[Teammate], Client]
@@ -261,6 +262,23 @@ def test_a_waiting_card_warns_of_an_unverified_customer_a_repeated_run_and_an_ea
     assert "The input changed since the team last refused it." in words
     assert "The customer is not verified." in words
     assert "The same input ran" not in card(card_in_thread(world, denied))
+
+
+def test_a_waiting_card_mentions_an_earlier_attempt_that_may_have_been_done(world: World) -> None:
+    tried = request(world)
+    decisions.approve(tried.id, by=world.sam.actor)
+    late = Failure(kind="timed_out", status=None, detail="The request was sent.", sent=True, elapsed_s=10)
+    end(tried.id, outcome=outcomes.from_answer(late, kind="manifest"))
+    assert "The endpoint did not answer in time. The request was sent." in card(card_in_thread(world, tried))
+
+    again = request(world)
+
+    assert again.id != tried.id
+    assert re.search(
+        r"The same input was tried for this customer before: .+, approved by Sam Okafor\. "
+        r"Check whether the action completed\.",
+        card(card_in_thread(world, again)),
+    )
 
 
 def end(call_id: str, raw: str = "", outcome: outcomes.Outcome | None = None, *, written: bool = True) -> None:
