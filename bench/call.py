@@ -13,6 +13,7 @@ harness.prepare()
 
 from django.conf import settings  # noqa: E402
 
+from bench import _client  # noqa: E402
 from conversations import threads  # noqa: E402
 from conversations.models import Conversation  # noqa: E402
 from median_site.lib import clock  # noqa: E402
@@ -80,5 +81,6 @@ if __name__ == "__main__":
     import ipaddress
 
     settings.MEDIAN_ALLOWED_NETWORKS = [ipaddress.ip_network("127.0.0.0/8")]
-    with harness.endpoint() as url:
+    with harness.endpoint() as url, harness.endpoint() as other_url:
+        asyncio.run(_client.main(url, other_url=other_url))
         asyncio.run(main(url))

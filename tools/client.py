@@ -5,6 +5,7 @@ off, and takes our network backend by argument.
 """
 
 import asyncio
+import itertools
 import ssl
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,12 +24,14 @@ from tools.unpacking import TooMuch, UnpackingError
 __all__ = ["Answer", "Client", "Failure", "Limit", "Outbound"]
 
 DEADLINE_S: Final = 10.0
-CONNECTIONS: Final = 50  # to one origin
+CONNECTIONS: Final = 32  # of one pool; when all are taken, the origin gets another pool: no call waits for another
 IDLE_CONNECTIONS: Final = 10
 IDLE_S: Final = 60.0  # after which an origin's connections are closed
 KEPT_HEADERS: Final = {"content-type", "etag", "retry-after"}
 
 _BROKEN: Final = (httpcore.NetworkError, httpcore.ProtocolError, ssl.SSLError)
+
+_Key = tuple[bytes, bytes, int | None, int]  # scheme, host, port, number of the pool
 
 FailureKind = Literal[
     "blocked_address", "unreachable", "timed_out", "redirected", "too_big", "broken_answer", "bad_encoding"
@@ -88,7 +91,7 @@ class Client:
         self._deadline_s = deadline_s
         self._ssl = ssl_context or httpx.create_ssl_context(trust_env=False)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._origins: dict[tuple[bytes, bytes, int | None], _Origin] = {}  # the longest unused first
+        self._origins: dict[_Key, _Origin] = {}  # the longest unused first
 
     async def send(self, request: Outbound, *, limit: Limit) -> Answer | Failure:
         """Send it, at most once, and read what comes back up to the limit. Nothing the server does raises."""
@@ -153,7 +156,6 @@ class Client:
             await origin.drop_leftovers()
 
     async def _origin(self, url: httpx.URL) -> "_Origin":
-        key = url.raw_scheme, url.raw_host, url.port
         now = asyncio.get_running_loop().time()
         for old in list(self._origins.values()):
             if now - old.used_at < IDLE_S:
@@ -161,6 +163,8 @@ class Client:
             if not old.calls:
                 self._origins.pop(old.key, None)
                 await old.pool.aclose()
+        keys = ((url.raw_scheme, url.raw_host, url.port, number) for number in itertools.count())
+        key = next(key for key in keys if key not in self._origins or self._origins[key].calls < CONNECTIONS)
         origin = self._origins.pop(key, None) or _Origin(key, self._ssl, self._allowed)
         origin.used_at = now
         self._origins[key] = origin
@@ -168,11 +172,12 @@ class Client:
 
 
 class _Origin:
-    """The connections to one scheme, host and port: a pool for all origins slows down with the square of its calls."""
+    """A pool of connections to one scheme, host and port. It is small: a pool slows down with the square of its calls.
 
-    def __init__(
-        self, key: tuple[bytes, bytes, int | None], ssl_context: ssl.SSLContext, allowed: Sequence[Network]
-    ) -> None:
+    The origin's first pool has the number 0; others are made while all before them are full.
+    """
+
+    def __init__(self, key: _Key, ssl_context: ssl.SSLContext, allowed: Sequence[Network]) -> None:
         self.key = key
         self.calls = 0
         self.used_at = 0.0

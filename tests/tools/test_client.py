@@ -158,20 +158,18 @@ async def test_connections_to_an_origin_that_is_called_no_more_are_closed(monkey
             assert await asyncio.to_thread(hung_up.wait, 5)
 
 
-async def test_calls_run_side_by_side() -> None:
-    arrived: list[Connection] = []
+async def test_no_call_waits_for_another_one() -> None:
+    everyone = threading.Barrier(80)  # more than fit into two pools
 
     def waits_for_all(connection: Connection, request: Request) -> None:
-        arrived.append(connection)
-        if len(arrived) == 8:
-            for each in arrived:
-                each.send(answer(OK))
+        everyone.wait(5)
+        connection.send(answer(OK))
 
     with SocketServer(waits_for_all) as server:
         async with Client(allowed_networks=HOME) as client:
-            calls = [client.send(Outbound("POST", server.url, {}), limit=BYTES) for _ in range(8)]
+            calls = [client.send(Outbound("POST", server.url, {}), limit=BYTES) for _ in range(80)]
             got = await asyncio.gather(*calls)
-    assert [each.body for each in got if isinstance(each, Answer)] == [OK] * 8
+    assert [each.body for each in got if isinstance(each, Answer)] == [OK] * 80
 
 
 def test_a_client_goes_over_to_another_event_loop() -> None:
