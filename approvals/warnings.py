@@ -8,6 +8,7 @@ from approvals.fragments import Heed
 from approvals.models import ToolApproval
 from median_site.lib import times
 from tools import outcomes
+from tools.client import NOTHING_SENT
 from tools.models import RunState, ToolRun
 
 
@@ -19,7 +20,7 @@ def for_requests(
     if not waiting:
         return {}
     ran = Q(state=RunState.COMPLETED, refusal__isnull=True)
-    may_have_run = Q(state=RunState.FAILED, code__in=outcomes.MAY_HAVE_HAPPENED)
+    may_have_run = Q(state=RunState.FAILED, code__in=outcomes.MAY_HAVE_HAPPENED) & ~Q(detail=NOTHING_SENT)
     runs = ToolRun.objects.filter(
         ran | may_have_run,
         workspace_id=waiting[0].workspace_id,

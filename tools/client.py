@@ -27,6 +27,7 @@ DEADLINE_S: Final = 10.0
 CONNECTIONS: Final = 32  # of one pool; when all are taken, the origin gets another pool: no call waits for another
 IDLE_CONNECTIONS: Final = 10
 IDLE_S: Final = 60.0  # after which an origin's connections are closed
+NOTHING_SENT: Final = "Nothing was sent."
 KEPT_HEADERS: Final = {"content-type", "etag", "retry-after"}
 
 _BROKEN: Final = (httpcore.NetworkError, httpcore.ProtocolError, ssl.SSLError)
@@ -103,7 +104,7 @@ class Client:
             async with asyncio.timeout(self._deadline_s):
                 return await self._exchange(call)
         except TimeoutError:
-            detail = "The request was sent; the action may have happened." if call.sent else "Nothing was sent."
+            detail = "The request was sent; the action may have happened." if call.sent else NOTHING_SENT
             return call.failure("timed_out", detail)
         except BlockedAddress as error:
             return call.failure("blocked_address", error.message)

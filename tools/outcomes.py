@@ -35,7 +35,7 @@ _FAILURES: Final[Mapping[str, tuple[str, str]]] = {
     "broken_answer": (NO_RESULT, "transport-error"),
     "bad_encoding": (NO_RESULT, "transport-error"),
 }
-# Failures after which the action may have been done all the same.
+# Failures after which the action may have been done all the same, unless their detail is client.NOTHING_SENT.
 MAY_HAVE_HAPPENED: Final = ("timed_out", "too_big", "broken_answer", "bad_encoding", "no_result", "request_failed")
 _WITH_STATUS: Final = {"redirected", "too_big"}
 
@@ -75,7 +75,8 @@ def from_answer(answer: Answer | Failure, *, kind: ToolKind) -> Outcome:
     if isinstance(answer, Failure):
         sentence, http_kind = _FAILURES[answer.kind]
         status = answer.status if answer.kind in _WITH_STATUS else None
-        return _failed(answer.kind, sentence, kind=kind, http_kind=http_kind, status=status, detail=answer.detail)
+        detail = "" if answer.kind == "blocked_address" else answer.detail  # the sentence says it all
+        return _failed(answer.kind, sentence, kind=kind, http_kind=http_kind, status=status, detail=detail)
     raw_text, raw_flags = _raw(answer)
     if not 200 <= answer.status < 300:
         http_kind = "refused" if answer.body or answer.truncated else "returned-nothing"

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from html import unescape
 
@@ -270,8 +271,12 @@ def test_a_waiting_card_mentions_an_earlier_attempt_that_may_have_been_done(worl
     late = Failure(kind="timed_out", status=None, detail="The request was sent.", sent=True, elapsed_s=10)
     end(tried.id, outcome=outcomes.from_answer(late, kind="manifest"))
     assert "The endpoint did not answer in time. The request was sent." in card(card_in_thread(world, tried))
+    other = request(world, tool="closeAccount", input_text="{}")
+    decisions.approve(other.id, by=world.sam.actor)
+    end(other.id, outcome=outcomes.from_answer(replace(late, detail="Nothing was sent.", sent=False), kind="manifest"))
 
     again = request(world)
+    assert "was tried" not in card(card_in_thread(world, request(world, tool="closeAccount", input_text="{}")))
 
     assert again.id != tried.id
     assert re.search(

@@ -61,7 +61,8 @@ def test_failures(kind: str, status: int | None, sentence: str, told: dict[str, 
     given = Failure(kind=kind, status=status, detail="More.", sent=True, elapsed_s=1.0)
     manifest, http = both(given)
     for outcome in (manifest, http):
-        assert (outcome.state, outcome.code, outcome.sentence, outcome.detail) == ("failed", kind, sentence, "More.")
+        detail = "" if kind == "blocked_address" else "More."
+        assert (outcome.state, outcome.code, outcome.sentence, outcome.detail) == ("failed", kind, sentence, detail)
         assert (outcome.refusal, outcome.result, outcome.raw_text) == (None, None, "")
     more = {"detail": "More."} if kind == "timed_out" else {}
     assert manifest.for_model == {"error": sentence} | more
