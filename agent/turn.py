@@ -25,6 +25,8 @@ logger = logging.getLogger(__name__)
 # Another process may have taken up a call that was left behind; it is polled for until no call can still be out.
 LONGEST_CALL: Final = timedelta(seconds=11)
 POLL_S: Final = 0.2
+# For as long as this a model is left alone that asks for it; a customer waits meanwhile.
+LONGEST_PAUSE_S: Final = 10.0
 
 PERSON_WILL_ANSWER: Final = "I’m sorry, I can’t answer this right now. A person from the team will reply to you here."
 COULD_NOT_DO_IT: Final = "I’m sorry, I could not work this out. A person from the team will reply to you here."
@@ -85,6 +87,7 @@ class Work:
             return await self._ask_once(fitted, start)
         except ModelError as error:
             logger.warning("The model gave no answer, asking once more: %s", error.message)
+            await asyncio.sleep(min(error.pause_s, LONGEST_PAUSE_S))
             return await self._ask_once(fitted, start)
 
     async def _ask_once(self, messages: list[Message], start: Context) -> Answer:

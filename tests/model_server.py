@@ -152,6 +152,7 @@ def model_server() -> Iterator[ModelServer]:
 
 class _Listener(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 200  # many may come at once
     block_on_close = False  # a kept-alive connection lives as long as its client
 
     def __init__(self) -> None:

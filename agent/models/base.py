@@ -80,14 +80,16 @@ ErrorCode = Literal["timeout", "unreachable", "refused", "bad_status", "bad_answ
 class ModelError(Exception):
     """A model gave no usable answer; `message` is a sentence for the team and holds no secret.
 
-    `refused` means that the key was not accepted. `retryable` says whether asking once more may help.
+    `refused` means that the key was not accepted. `retryable` says whether asking once more may help, and `pause_s`
+    for how many seconds the API wants to be left alone before that.
     """
 
-    def __init__(self, code: ErrorCode, message: str, *, retryable: bool) -> None:
+    def __init__(self, code: ErrorCode, message: str, *, retryable: bool, pause_s: float = 0) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.retryable = retryable
+        self.pause_s = pause_s
 
 
 class Model(Protocol):

@@ -5,6 +5,7 @@ The only place with a model's key. No retries and no judgement of arguments here
 
 import asyncio
 import json
+import re
 from collections.abc import Sequence
 
 import httpcore
@@ -54,7 +55,7 @@ class OpenAIModel:
         body = request_body(messages, tools=tools, name=self.name)
         try:
             async with asyncio.timeout(deadline_s):
-                status, content = await self._post(body)
+                status, pause_s, content = await self._post(body)
         except TimeoutError:
             text = f"The model did not answer within {deadline_s:g} seconds."
             raise ModelError("timeout", text, retryable=True) from None
@@ -63,14 +64,14 @@ class OpenAIModel:
             text = f"The model at {self._url.host} could not be reached ({type(error).__name__})."
             raise ModelError("unreachable", text, retryable=True) from None
         if not 200 <= status < 300:
-            raise self._status_error(status, content)
+            raise self._status_error(status, content, pause_s=pause_s)
         return parse_answer(content, asked=self.name, secret=self._key)
 
     async def aclose(self) -> None:
         await self._connections.aclose()
 
-    async def _post(self, body: bytes) -> tuple[int, bytes]:
-        """Status and body; reading stops, and the connection is closed, as soon as the body is too large."""
+    async def _post(self, body: bytes) -> tuple[int, float, bytes]:
+        """Status, the pause that is asked for, and body; of too large a body no more is read."""
         url = httpcore.URL(
             scheme=self._url.raw_scheme, host=self._url.raw_host, port=self._url.port, target=self._url.raw_path
         )
@@ -84,9 +85,9 @@ class OpenAIModel:
                 content += chunk
                 if len(content) > MAX_ANSWER_BYTES:
                     raise ModelError("too_large", "The model answered with too much to read.", retryable=False)
-            return response.status, bytes(content)
+            return response.status, _pause_s(response.headers), bytes(content)
 
-    def _status_error(self, status: int, content: bytes) -> ModelError:
+    def _status_error(self, status: int, content: bytes, *, pause_s: float) -> ModelError:
         try:
             detail = explanation(json.loads(content), secret=self._key)
         except (ValueError, RecursionError):
@@ -94,7 +95,14 @@ class OpenAIModel:
         text = f"The model's API answered {status}" + (f": {detail}." if detail else ".")
         if status in (401, 403):
             return ModelError("refused", text, retryable=False)
-        return ModelError("bad_status", text, retryable=status in RETRYABLE_STATUSES or status >= 500)
+        may_work = status in RETRYABLE_STATUSES or status >= 500
+        return ModelError("bad_status", text, retryable=may_work, pause_s=pause_s if may_work else 0)
+
+
+def _pause_s(headers: Sequence[tuple[bytes, bytes]]) -> float:
+    """What Retry-After says in seconds; 0 for a date, which a clock that is off would misread, and without it."""
+    said = next((value for name, value in headers if name.lower() == b"retry-after"), b"")
+    return float(said) if re.fullmatch(rb"\d{1,6}(\.\d{1,6})?", said.strip()) else 0
 
 
 def completions_url(url: str) -> httpx.URL:

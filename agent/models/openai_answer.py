@@ -17,6 +17,8 @@ FINISHES: dict[str, Literal["stop", "tool_calls", "length"]] = {
 
 def parse_answer(content: bytes, *, asked: str, secret: str) -> Answer:
     """The answer in a 2xx body; `asked` stands in when the API does not name its model. Raises ModelError."""
+    if content.lstrip().startswith((b"data:", b"event:", b": ")):
+        _broken("it is a stream, which was not asked for")
     try:
         return _answer(json.loads(content), asked=asked, secret=secret)
     except (ValueError, RecursionError):
@@ -66,17 +68,14 @@ def _broken(detail: str) -> NoReturn:
 
 
 def _text(message: dict[str, object]) -> str:
-    """Content as text: a string, null, or a list of parts, of which only those with text count."""
-    content = message.get("content")
-    if content is None:
-        refusal = message.get("refusal")
-        return refusal if isinstance(refusal, str) else ""
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
+    """Content as text: a string, null, or a list of parts, of which only those with text count; else the refusal."""
+    content, refusal = message.get("content"), message.get("refusal")
+    if not (content is None or isinstance(content, str | list)):
         _broken("its content is neither text nor a list of parts")
-    texts = [part.get("text") if isinstance(part, dict) else part for part in content]
-    return "".join(text for text in texts if isinstance(text, str))
+    parts = content if isinstance(content, list) else [content]
+    texts = [part.get("text", part.get("refusal")) if isinstance(part, dict) else part for part in parts]
+    text = "".join(text for text in texts if isinstance(text, str))
+    return text if text or not isinstance(refusal, str) else refusal
 
 
 def _calls(listed: object) -> tuple[ToolCall, ...]:

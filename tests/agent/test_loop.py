@@ -4,6 +4,7 @@ and its own end."""
 import asyncio
 import signal
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 from django.db import connection, connections
@@ -121,6 +122,13 @@ def test_two_outcomes_during_a_turn_are_told_in_one_more(ana: Talk) -> None:
 def test_a_model_that_fails_once_is_asked_once_more(ana: Talk) -> None:
     assert len(ana.ask(Reply(status=503), says("Hello."))) == 2
     assert ana.replies() == ["Hello."]
+
+
+def test_a_model_that_asks_for_a_pause_gets_it(ana: Talk) -> None:
+    began = time.monotonic()
+    assert len(ana.ask(Reply(status=429, headers={"retry-after": "0.4"}), says("Hello."))) == 2
+    assert ana.replies() == ["Hello."]
+    assert time.monotonic() - began >= 0.4
 
 
 def test_a_model_that_fails_twice_leaves_an_apology_a_line_and_an_unread_thread(ana: Talk) -> None:

@@ -5,6 +5,7 @@ import gzip
 import json
 import logging
 import socket
+import threading
 import traceback
 from collections.abc import AsyncIterator, Iterator
 
@@ -16,6 +17,8 @@ from agent.models.base import Answer, Message, ModelError, Picture, ToolCall, To
 from agent.models.demo import DemoModel
 from agent.models.openai import MAX_ANSWER_BYTES, OpenAIModel, completions_url
 from tests.model_server import ModelServer, Reply, calls, message, model_server, says
+from tests.socket_server import SocketServer, answer
+from tests.socket_server import says as responds
 
 KEY = "sk-test-3f9a"
 HELLO = [Message("system", "Be kind."), Message("user", "Hello")]
@@ -207,6 +210,9 @@ async def test_arguments_stay_as_the_model_wrote_them(server: ModelServer, model
     [
         (None, {}, ""),
         (None, {"refusal": "I can't help with that."}, "I can't help with that."),
+        ("", {"refusal": "I can't help with that."}, "I can't help with that."),
+        ([{"type": "refusal", "refusal": "I can't help with that."}], {}, "I can't help with that."),
+        ("Hi", {"refusal": None}, "Hi"),
         ("", {"tool_calls": None}, ""),
         ("Hi", {"tool_calls": []}, "Hi"),
         ([{"type": "text", "text": "Hello, "}, {"type": "thinking", "thinking": "hm"}, "Ana"], {}, "Hello, Ana"),
@@ -254,7 +260,11 @@ async def test_an_answer_without_model_and_usage(server: ModelServer, model: Ope
     [
         (b"", "it is not sound JSON"),
         (b"<html><h1>502 Bad Gateway</h1></html>", "it is not sound JSON"),
-        (b'data: {"choices": []}\n\n', "it is not sound JSON"),
+        (
+            b'data: {"choices": [{"delta": {"content": "Hi"}}]}\n\ndata: [DONE]\n\n',
+            "it is a stream, which was not asked for",
+        ),
+        (b': ping\n\nevent: message\ndata: {"choices": []}\n\n', "it is a stream, which was not asked for"),
         (b'{"choices": [', "it is not sound JSON"),
         (b"\xff\xfe\x00", "it is not sound JSON"),
         (b"[" * 100_000, "it is not sound JSON"),
@@ -306,6 +316,75 @@ async def test_a_bad_status(server: ModelServer, model: OpenAIModel, status: int
     assert await failure(model) == (code, f"The model's API answered {status}: Not now.", retryable)
     assert await failure(model) == (code, f"The model's API answered {status}.", retryable)
     assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "pause_s"),
+    [
+        (429, "7", 7),
+        (503, " 0.5 ", 0.5),
+        (400, "7", 0),
+        (429, "-7", 0),
+        (429, "1e9", 0),
+        (429, "soon", 0),
+        (429, "Wed, 21 Oct 2026 07:28:00 GMT", 0),
+    ],
+)
+async def test_how_long_it_wants_to_be_left_alone(
+    server: ModelServer, model: OpenAIModel, status: int, said: str, pause_s: float
+) -> None:
+    server.script([Reply(status=status, headers={"retry-after": said})])
+    with pytest.raises(ModelError) as caught:
+        await ask(model)
+    assert caught.value.pause_s == pause_s
+
+
+@pytest.mark.parametrize("content_type", ["text/html", "text/event-stream", "application/problem+json", ""])
+async def test_an_answer_is_read_whatever_its_content_type_says(
+    server: ModelServer, model: OpenAIModel, content_type: str
+) -> None:
+    server.script([Reply(says("Hello.").body, headers={"content-type": content_type})])
+    assert (await ask(model)).text == "Hello."
+
+
+async def test_a_redirect_is_not_followed(server: ModelServer, model: OpenAIModel) -> None:
+    with model_server() as other:
+        server.script([Reply(status=307, headers={"location": other.url})])
+        assert await failure(model) == ("bad_status", "The model's API answered 307.", False)
+        assert other.requests == []
+
+
+async def test_what_comes_behind_an_answer_is_nobody_elses() -> None:
+    """A server that says more than it was asked for must not answer the next customer with it."""
+    ours, stray = answer(says("Yours.").body), answer(says("Somebody else's.").body)
+    with SocketServer(responds(ours + stray)) as server:
+        model = OpenAIModel(server.url, key="", name="test")
+        assert [(await ask(model)).text for _ in range(3)] == ["Yours."] * 3
+        assert server.connections == 3
+        await model.aclose()
+
+
+async def test_connections_are_kept_and_one_that_the_server_closed_is_not_used() -> None:
+    with (
+        SocketServer(responds(answer(says("Hi.").body))) as keeps,
+        SocketServer(responds(answer(says("Hi.").body), close=True)) as closes,
+    ):
+        for server, connections in [(keeps, 1), (closes, 3)]:
+            model = OpenAIModel(server.url, key="", name="test")
+            for number in range(1, 4):
+                assert (await ask(model)).text == "Hi."
+                assert len(server.requests) == number
+            assert server.connections == connections
+            await model.aclose()
+
+
+async def test_as_many_answers_are_waited_for_at_once_as_are_asked_for(server: ModelServer, model: OpenAIModel) -> None:
+    hold = threading.Event()
+    server.script([Reply(says("Hi.").body, delay_s=30, hold=hold)] * 120)
+    asked = asyncio.gather(*(ask(model, deadline_s=30) for _ in range(120)))
+    await asyncio.to_thread(server.wait_for, 120)
+    hold.set()
+    assert {each.text for each in await asked} == {"Hi."}
 
 
 async def test_the_key_is_in_no_error_and_no_log(
