@@ -47,11 +47,18 @@ def item(item: Item) -> Markup:
 
 
 def row(
-    conversation: Conversation, *, unread: bool, current: bool = False, name: Markup | None = None, said: str = ""
+    conversation: Conversation,
+    *,
+    unread: bool,
+    current: bool = False,
+    name: Markup | None = None,
+    said: str = "",
+    writers: Sequence[str] = (),
 ) -> Markup:
     """A row of the queue. Needs customer, assignee and workspace selected; `current` only on a page that shows it.
 
-    `name` and `said` stand for the customer's name and the newest message, with what a search found in them.
+    `writers` are the ids of those who have a draft in it: each session's own rule shows the word to them alone. `name`
+    and `said` stand for the customer's name and the newest message, with what a search found in them.
     """
     return render(
         "conversations/_row.html",
@@ -60,6 +67,7 @@ def row(
         current=current,
         name=name or conversation.customer.display_name,
         said=said or conversation.excerpt,
+        writers=writers,
     )
 
 

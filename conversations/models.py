@@ -279,6 +279,28 @@ class ReadMark(models.Model):
         return f"{self.teammate_id} read {self.number}"
 
 
+class Draft(models.Model):
+    """What a teammate has typed into a thread and not sent. A note's never mixes with a reply's."""
+
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    teammate = models.ForeignKey("team.Teammate", on_delete=models.CASCADE, related_name="+")
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="drafts")
+    id = models.BigAutoField(primary_key=True)
+    mode = models.CharField(max_length=5, choices=[("reply", "Reply"), ("note", "Note")])
+    text = models.TextField(blank=True)
+    # Milliseconds of the last save, or one more than before.
+    version = models.BigIntegerField(default=0)
+    updated_at = models.DateTimeField(default=clock.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "conversation", "teammate", "mode"], name="draft_unique")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.teammate_id}'s {self.mode}"
+
+
 class Lesson(models.Model):
     """A durable fact that a resolved conversation taught about its customer; the agent reads it in later ones."""
 

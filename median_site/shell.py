@@ -37,8 +37,9 @@ def me(request: HttpRequest) -> HttpResponse:
     rules = ""
     if teammate:
         own = f'[data-by="{teammate.id}"]'
-        # Where somebody sees who else is here, they do not see themselves.
+        # Among those who are here nobody sees themselves; that there is a draft, only its writer.
         rules = f'[data-here="{teammate.id}"] {{ display: none }}\n'
+        rules += f'[data-writers~="{teammate.id}"] {{ display: inline }}\n'
         rules += f"{own} > .by-name {{ display: none }}\n{own} > .by-you {{ display: inline }}\n"
     return HttpResponse(rules, content_type="text/css; charset=utf-8", headers={"Cache-Control": "private, no-store"})
 

@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 from markupsafe import Markup
 
-from conversations import access, fragments, handling, reading, threads
+from conversations import access, drafts, fragments, handling, reading, threads
 from conversations.models import Channel, Conversation, Status
 from median_site.dashboard import queue, search, thread, uploads
 from median_site.dashboard.queue import Filter
@@ -33,7 +33,8 @@ def home(request: TeammateRequest) -> HttpResponse:
 @teammate_required
 def show(request: TeammateRequest, conversation_id: str) -> HttpResponse:
     """A thread beside the queue, at its newest items or at those before `?before=`."""
-    conversation = access.conversation(request.teammate.actor, conversation_id)
+    by = request.teammate.actor
+    conversation = access.conversation(by, conversation_id, own_drafts=drafts.of_thread(by))
     before = request.GET.get("before", "")
     page = thread.page(conversation, before=int(before) if before.isdecimal() and len(before) < 19 else None)
     context = {"conversation": conversation, "page": page, "is_newest": not before, **uploads.LIMITS}
@@ -70,9 +71,9 @@ def raw(request: TeammateRequest, run_id: str) -> HttpResponse:
 def write(request: TeammateRequest, conversation_id: str) -> HttpResponse:
     """A reply to the customer, or a note for the team."""
     same_person(request)
-    say = threads.note if request.POST.get("mode") == "note" else threads.reply
+    mode = drafts.mode_of(request.POST.get("mode", ""))
     files = uploads.files_of(request, conversation_id)
-    say(conversation_id, by=request.teammate.actor, body=request.POST.get("text", ""), files=files)
+    drafts.send(conversation_id, by=request.teammate.actor, mode=mode, body=request.POST.get("text", ""), files=files)
     return _done(request, conversation_id)
 
 
@@ -119,7 +120,8 @@ def _queue(request: TeammateRequest, *, current: Conversation | None = None) -> 
         is_current = current is not None and conversation.id == current.id
         name = search.marked(conversation.customer.display_name, by.search) if by.q else None
         said = page.passages.get(conversation.id, "")
-        return fragments.row(conversation, unread=unread, current=is_current, name=name, said=said)
+        writers = conversation.writers  # type: ignore[attr-defined]  # annotated
+        return fragments.row(conversation, unread=unread, current=is_current, name=name, said=said, writers=writers)
 
     return {
         "queue": page,

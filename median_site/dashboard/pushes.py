@@ -7,7 +7,7 @@ from typing import Final
 
 from django.db.models import QuerySet
 
-from conversations import fragments
+from conversations import drafts, fragments
 from conversations.models import Conversation, ReadMark
 from median_site.dashboard import log_rows, request_rows, thread
 from median_site.lib import live, times
@@ -73,7 +73,7 @@ def render_presence(ask: live.Ask) -> list[live.Push]:
 
 def render_row(ask: live.Ask) -> list[live.Push]:
     """A row of the queue in its unread and its read form; for a queue that came back, each row that moved meanwhile."""
-    rows = _conversations(ask)
+    rows = drafts.writers(_conversations(ask))
     if ask.id:
         found = list(rows.filter(id=ask.id))
     else:
@@ -99,7 +99,7 @@ def _row(row: Conversation, *, unread: bool) -> Mapping[str, object]:
         "kind": "row",
         "id": row.id,
         "version": row.version,
-        "html": fragments.row(row, unread=unread),
+        "html": fragments.row(row, unread=unread, writers=row.writers),  # type: ignore[attr-defined]  # annotated
         "facets": {
             "status": "snoozed" if row.is_snoozed else row.status,
             "handler": row.handler,

@@ -9,6 +9,7 @@ from django.db.models.functions import Coalesce
 from django.http import QueryDict
 from markupsafe import Markup
 
+from conversations import drafts
 from conversations.models import Channel, Conversation, Handler, ReadMark, Status
 from median_site.dashboard import search
 from median_site.dashboard.keyset import Place
@@ -170,7 +171,7 @@ def _conversations(teammate: Teammate) -> QuerySet[Conversation]:
         workspace_id=teammate.workspace_id, conversation_id=OuterRef("pk"), teammate_id=teammate.id
     )
     rows = Conversation.objects.filter(workspace_id=teammate.workspace_id)
-    return rows.annotate(read=Coalesce(Subquery(marks.values("number")[:1]), 0))
+    return drafts.writers(rows.annotate(read=Coalesce(Subquery(marks.values("number")[:1]), 0)))
 
 
 def _looked_at(rows: QuerySet[Conversation]) -> QuerySet[Conversation]:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from median_site.dashboard import earlier, handling, inbox, run_dialog, uploads
+from median_site.dashboard import drafts, earlier, handling, inbox, run_dialog, uploads
 
 app_name = "inbox"
 urlpatterns = [
@@ -12,6 +12,7 @@ urlpatterns = [
     path("<str:conversation_id>/", inbox.show, name="thread"),
     path("<str:conversation_id>/write", inbox.write, name="write"),
     path("<str:conversation_id>/attachments", uploads.upload, name="upload"),
+    path("<str:conversation_id>/draft", drafts.draft, name="draft"),
     path("<str:conversation_id>/read", inbox.read, name="read"),
     path("<str:conversation_id>/take-over", inbox.take_over, name="take-over"),
     path("<str:conversation_id>/hand-back", inbox.hand_back, name="hand-back"),

@@ -1,40 +1,27 @@
-// The composer: reply or note, drafts kept for each thread until they are sent, Ctrl+Enter sends.
+// The composer: reply or note, each with its own text; Ctrl+Enter sends. drafts.js keeps what is typed.
 (() => {
   "use strict";
   const form = document.getElementById("composer");
   const text = form.elements.text;
   const fault = form.querySelector("[data-fault]");
   const label = form.querySelector(`label[for="${text.id}"]`);
-  const key = `median-draft-${form.dataset.thread}`;
 
   function setMode(mode) {
+    const from = form.dataset.mode;
     form.dataset.mode = mode;
     form.elements.mode.value = mode;
     text.placeholder = label.textContent = text.dataset[mode];
+    form.dispatchEvent(new CustomEvent("median:mode", { detail: { from, to: mode } }));
   }
 
-  function keep() {
-    if (text.value) sessionStorage.setItem(key, JSON.stringify({ text: text.value, mode: form.dataset.mode }));
-    else sessionStorage.removeItem(key);
-  }
-
-  const draft = JSON.parse(sessionStorage.getItem(key) ?? "null");
-  setMode(draft?.mode ?? "reply");
-  if (draft) text.value = draft.text;
-
-  form.addEventListener("change", (event) => {
-    if (event.target.name !== "mode") return;
-    setMode(event.target.value);
-    keep();
-  });
-  text.addEventListener("input", () => { fault.hidden = true; keep(); });
+  form.addEventListener("median:set-mode", ({ detail }) => setMode(detail));
+  form.addEventListener("change", ({ target }) => { if (target.name === "mode") setMode(target.value); });
+  text.addEventListener("input", () => { fault.hidden = true; });
   text.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing) return;
     event.preventDefault();
     form.requestSubmit();
   });
-  // A plain post (no htmx) leaves the page: the text is on its way, so its draft is not offered again.
-  form.addEventListener("submit", () => { if (!window.htmx) sessionStorage.removeItem(key); });
 
   let sent = "";
   form.addEventListener("htmx:beforeRequest", () => { sent = text.value; });
@@ -47,6 +34,5 @@
     fault.hidden = true;
     // What was typed while it was on its way stays.
     text.value = text.value.startsWith(sent) ? text.value.slice(sent.length).trimStart() : text.value;
-    keep();
   });
 })();
