@@ -11,9 +11,9 @@ from median_site.lib import clock
 from median_site.lib.actors import Actor
 from median_site.lib.errors import DomainError, NotFound
 from median_site.lib.strict_json import Json
-from team import events
+from team import events, notifications
 from team.events import Kind
-from team.models import Teammate
+from team.models import NotificationKind, Teammate
 
 LONGEST_SNOOZE: Final = timedelta(days=366)
 
@@ -40,6 +40,10 @@ def assign(conversation_id: str, *, by: Actor, to: str) -> Conversation:
             _hand(conversation, teammate)
             data: dict[str, Json] = {"to": teammate.actor.short_name, "to_id": teammate.id}
             events.record(Kind.ASSIGNED, by=by, conversation_id=conversation.id, data=data)
+            notifications.notify(
+                [teammate.id], kind=NotificationKind.ASSIGNED, conversation_id=conversation.id, by=by,
+                number=conversation.version + 1,  # the line's
+            )  # fmt: skip
             signals.taken_over.send(sender=Conversation, conversation=conversation)
     return conversation
 

@@ -183,6 +183,8 @@ class Item(models.Model):
     ref = models.CharField(max_length=64, blank=True)
     # What was sent with it, as it is shown (see `sent`): a copy, since nothing about a sent file ever changes.
     files = models.JSONField(default=list, db_default=[])
+    # Whom a note names: [id, name as it was then] each.
+    mentions = models.JSONField(default=list, db_default=[])
     created_at = models.DateTimeField()
 
     class Meta:

@@ -1,11 +1,14 @@
 """How far each teammate has read a thread."""
 
+from collections.abc import Sequence
+
 from django.db import connection, transaction
 
 from conversations import access
 from conversations.models import Conversation, ReadMark
 from median_site.lib import live
 from median_site.lib.actors import Actor
+from team import notifications
 
 
 def mark_read(conversation_id: str, *, by: Actor, number: int) -> None:
@@ -26,6 +29,19 @@ def mark_unread(conversation_id: str, *, by: Actor) -> None:
         live.changed("row", workspace_id=by.workspace_id, id=conversation.id, version=conversation.version)
 
 
+def make_unread(conversation: Conversation, *, teammate_ids: Sequence[str]) -> None:
+    """Make a locked thread unread for some, from what needs the team last; in the caller's transaction, which rings."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "insert into conversations_readmark (workspace_id, conversation_id, teammate_id, number)"
+            " select c.workspace_id, c.id, teammate_id, c.attention - 1"
+            " from conversations_conversation c, unnest(%s::text[]) as teammate_id where c.id = %s"
+            " on conflict (workspace_id, conversation_id, teammate_id)"
+            " do update set number = least(conversations_readmark.number, excluded.number)",
+            [list(teammate_ids), conversation.id],
+        )
+
+
 def record(conversation: Conversation, *, by: Actor, number: int) -> None:
     """Keep the number, in the caller's transaction; it never goes back, nor beyond what stands in the thread."""
     with connection.cursor() as cursor:
@@ -37,4 +53,5 @@ def record(conversation: Conversation, *, by: Actor, number: int) -> None:
         )
         moved = cursor.rowcount
     if moved:
+        notifications.read_thread(conversation.id, by=by, number=number)
         live.changed("row", workspace_id=conversation.workspace_id, id=conversation.id, version=conversation.version)

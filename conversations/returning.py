@@ -11,9 +11,9 @@ from django.db import transaction
 from conversations.models import Conversation, Handler, Status
 from median_site.lib import actors, clock
 from median_site.lib.actors import Actor
-from team import events
+from team import events, notifications
 from team.events import Entry, Kind
-from team.models import Teammate
+from team.models import Notification, NotificationKind, Teammate
 
 # Some 30 ms of work under the threads' locks.
 BATCH: Final = 200
@@ -32,6 +32,13 @@ def end_snoozes() -> int:
         events.record_all(
             Entry(kind=Kind.SNOOZE_OVER, by=actors.system(row.workspace_id), conversation_id=row.id) for row in due
         )
+        notifications.add(
+            Notification(
+                workspace_id=row.workspace_id, teammate_id=row.assignee_id, kind=NotificationKind.WAITING,
+                conversation_id=row.id, number=row.version + 1,  # the line's
+            )
+            for row in due if row.assignee_id
+        )  # fmt: skip
     return len(due)
 
 

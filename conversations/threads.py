@@ -6,7 +6,7 @@ from typing import Final, cast
 
 from django.db import connection, transaction
 
-from conversations import access, attachments, bulk, reading, returning, signals, writing
+from conversations import access, attachments, bulk, mentions, reading, returning, signals, writing
 from conversations.models import SAID, Channel, Conversation, Customer, Handler, Item, ItemKind, Status
 from median_site.lib import clock, live, text
 from median_site.lib.actors import Actor, ActorKind
@@ -179,6 +179,7 @@ def note(conversation_id: str, *, by: Actor, body: str, files: Sequence[str] = (
     with transaction.atomic():
         conversation = lock(conversation_id, by=by)
         item = add(conversation, kind=ItemKind.NOTE, body=body, by=by, files=files)
+        mentions.tell(item, by=by)
         events.record(Kind.NOTE_LEFT, by=by, conversation_id=conversation.id)
     return item
 

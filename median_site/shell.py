@@ -40,6 +40,7 @@ def me(request: HttpRequest) -> HttpResponse:
         # Among those who are here nobody sees themselves; that there is a draft, only its writer.
         rules = f'[data-here="{teammate.id}"] {{ display: none }}\n'
         rules += f'[data-writers~="{teammate.id}"] {{ display: inline }}\n'
+        rules += f'[data-mentions~="{teammate.id}"] {{ background: var(--accent-soft) }}\n'
         rules += f"{own} > .by-name {{ display: none }}\n{own} > .by-you {{ display: inline }}\n"
     return HttpResponse(rules, content_type="text/css; charset=utf-8", headers={"Cache-Control": "private, no-store"})
 

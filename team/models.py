@@ -113,6 +113,42 @@ class Teammate(models.Model):
         return self.role in {Role.OWNER, Role.ADMIN}
 
 
+class NotificationKind(models.TextChoices):
+    MENTION = "mention"
+    ASSIGNED = "assigned"
+    # A thread of theirs has come back and waits for them.
+    WAITING = "waiting"
+
+
+class Notification(models.Model):
+    """Something that one teammate is told. `number`: the item of the thread that it is about."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
+    teammate = models.ForeignKey(Teammate, on_delete=models.CASCADE, related_name="notifications")
+    id = models.BigAutoField(primary_key=True)
+    kind = models.CharField(max_length=8, choices=NotificationKind)
+    conversation_id = models.CharField(max_length=32)
+    number = models.BigIntegerField(default=0)
+    # Who did it, as they were called then; empty when nobody did.
+    by_id = models.CharField(max_length=32, blank=True)
+    by_name = models.CharField(max_length=150, blank=True)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+    read_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["workspace", "teammate", "-id"], name="notification_newest"),
+            models.Index(
+                fields=["workspace", "teammate", "-id"], name="notification_unread", condition=models.Q(read_at=None)
+            ),
+            # The queue's filter, and what reading a thread reads.
+            models.Index(fields=["workspace", "teammate", "conversation_id"], name="notification_by_thread"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.id}"
+
+
 class Invitation(models.Model):
     """A link that lets one person in, once. Only a hash of its token is kept."""
 

@@ -43,6 +43,7 @@ def test_you_is_whoever_is_signed_in(world: World, browser_of: Browser) -> None:
     assert answer.text == (
         f'[data-here="{world.sam.id}"] {{ display: none }}\n'
         f'[data-writers~="{world.sam.id}"] {{ display: inline }}\n'
+        f'[data-mentions~="{world.sam.id}"] {{ background: var(--accent-soft) }}\n'
         f'[data-by="{world.sam.id}"] > .by-name {{ display: none }}\n'
         f'[data-by="{world.sam.id}"] > .by-you {{ display: inline }}\n'
     )

@@ -23,6 +23,7 @@ def rail(request: HttpRequest) -> Mapping[str, object]:
     return {
         "open_ids": open_ids,
         "unread_ids": SimpleLazyObject(lambda: open_ids["unread"]),
+        "notice_ids": SimpleLazyObject(lambda: open_ids["notices"]),
         "pending_ids": SimpleLazyObject(lambda: requests.pending_ids(teammate.workspace_id)),
         # Taken before anything is counted: a page never claims what it has not.
         "counted_at": times.millis(clock.now()),

@@ -31,7 +31,7 @@ async def live(scope: WebSocketScope, receive: ASGIReceiveCallable, send: ASGISe
 
 
 class TeammateConnection(Connection):
-    """Frames: {"watch": "thread", "id": ..., "since": 41} and {"watch": <a key of FEEDS>, "since": ...};
+    """Frames: {"watch": "thread", "id": ..., "since": 41}, {"watch": <a key of FEEDS or "notices">, "since": ...};
     {"here": <the thread that is watched>, "typing": "reply", "note" or ""} every few seconds, {"here": ""} when not.
     """
 
@@ -55,6 +55,8 @@ class TeammateConnection(Connection):
         feed = FEEDS.get(str(frame.get("watch")))
         if feed:
             hub.current().watch(socket, feed, since=since)
+        elif frame.get("watch") == "notices":
+            hub.current().watch(socket, "notice", id=socket.person, since=since)
         elif frame.get("watch") == "thread":
             conversation_id = await in_thread(_visible, socket, str(frame.get("id")))
             hub.current().watch(socket, "thread", id=conversation_id, since=since)

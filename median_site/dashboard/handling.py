@@ -3,11 +3,12 @@
 from datetime import date, datetime, time, timedelta
 from typing import Final
 
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.timezone import make_aware
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from conversations import access, handling, reading
 from conversations.models import Conversation
@@ -18,14 +19,22 @@ from team.models import Teammate
 MORNING: Final = time(9)
 
 
+@require_safe
+@teammate_required
+def people(request: TeammateRequest, conversation_id: str) -> HttpResponse:
+    """Whom a note in this thread can mention: what the menu offers after an @."""
+    access.conversation(request.teammate.actor, conversation_id)
+    found = _team(request.teammate.workspace_id).exclude(name="").select_related("user")
+    return render(request, "inbox/_people.html", {"people": list(found)})
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 @teammate_required
 def assign(request: TeammateRequest, conversation_id: str) -> HttpResponse:
     """Who there is; posted, `to` gets the thread, or nobody."""
     if request.method != "POST":
         conversation = access.conversation(request.teammate.actor, conversation_id)
-        people = Teammate.objects.filter(workspace_id=request.teammate.workspace_id, removed_at=None).order_by("name")
-        return _ask(request, "assign", conversation, {"people": list(people)})
+        return _ask(request, "assign", conversation, {"people": list(_team(conversation.workspace_id))})
     same_person(request)
     if to := request.POST.get("to", ""):
         handling.assign(conversation_id, by=request.teammate.actor, to=to)
@@ -59,6 +68,10 @@ def unread(request: TeammateRequest, conversation_id: str) -> HttpResponse:
     if request.headers.get("HX-Request"):
         return HttpResponse(status=204, headers={"HX-Redirect": reverse("inbox:home")})
     return redirect("inbox:home")
+
+
+def _team(workspace_id: str) -> QuerySet[Teammate]:
+    return Teammate.objects.filter(workspace_id=workspace_id, removed_at=None).order_by("name", "id")
 
 
 def _ask(request: TeammateRequest, name: str, conversation: Conversation, context: dict[str, object]) -> HttpResponse:

@@ -1,6 +1,7 @@
 """What teammates' sockets get when something changed: the fragments of the page, made once for all who watch."""
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import wraps
 from typing import Final
@@ -9,10 +10,10 @@ from django.db.models import QuerySet
 
 from conversations import drafts, fragments
 from conversations.models import Conversation, ReadMark
-from median_site.dashboard import log_rows, request_rows, thread
+from median_site.dashboard import log_rows, notices, request_rows, thread
 from median_site.lib import live, times
 from median_site.lib.presence import Scene
-from team.models import Workspace
+from team.models import Notification, NotificationKind, Workspace
 
 # Rows that moved just before the page's own reading of the queue come once more rather than never.
 OVERLAP: Final = timedelta(seconds=10)
@@ -23,6 +24,7 @@ def register() -> None:
     live.register("presence", render_presence, on={"presence"})
     live.register("row", in_zone(render_row), on={"thread", "row"})
     live.register("request", in_zone(request_rows.push), on={"thread"})
+    live.register("notice", in_zone(notices.push), on={"notice"})
     live.register("log", in_zone(log_rows.push), on={"thread", "row", "event"})
 
 
@@ -85,16 +87,29 @@ def render_row(ask: live.Ask) -> list[live.Push]:
         workspace_id=ask.workspace_id, conversation__in=found, teammate_id__in=ask.people
     ).values_list("conversation_id", "teammate_id", "number")
     read = {(conversation_id, teammate_id): number for conversation_id, teammate_id, number in marks}
-    return [push for row in found for push in _variants(row, ask.people, read)]
+    told = Notification.objects.filter(
+        workspace_id=ask.workspace_id, teammate_id__in=ask.people, conversation_id__in=[row.id for row in found],
+        kind=NotificationKind.MENTION,
+    )  # fmt: skip
+    mentioned: dict[str, set[str]] = defaultdict(set)
+    for conversation_id, teammate_id in told.values_list("conversation_id", "teammate_id").distinct():
+        mentioned[conversation_id].add(teammate_id)
+    return [push for row in found for push in _variants(row, ask.people, read, mentioned=sorted(mentioned[row.id]))]
 
 
-def _variants(row: Conversation, people: frozenset[str], read: Mapping[tuple[str, str], int]) -> list[live.Push]:
+def _variants(
+    row: Conversation, people: frozenset[str], read: Mapping[tuple[str, str], int], *, mentioned: Sequence[str]
+) -> list[live.Push]:
     unread = frozenset(person for person in people if row.attention > read.get((row.id, person), 0))
     variants = ((True, unread), (False, people - unread))
-    return [live.Push(row.version, _row(row, unread=is_unread), who) for is_unread, who in variants if who]
+    return [
+        live.Push(row.version, _row(row, unread=is_unread, mentioned=mentioned), who)
+        for is_unread, who in variants
+        if who
+    ]
 
 
-def _row(row: Conversation, *, unread: bool) -> Mapping[str, object]:
+def _row(row: Conversation, *, unread: bool, mentioned: Sequence[str]) -> Mapping[str, object]:
     return {
         "kind": "row",
         "id": row.id,
@@ -107,6 +122,7 @@ def _row(row: Conversation, *, unread: bool) -> Mapping[str, object]:
             "waiting": row.waiting > 0,
             "channel": row.channel,
             "unread": unread,
+            "mentions": mentioned,
         },
     }
 

@@ -4,8 +4,8 @@ from collections.abc import Container, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Final, Self
 
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Value
-from django.db.models.functions import Coalesce
+from django.db.models import CharField, F, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Cast, Coalesce
 from django.http import QueryDict
 from markupsafe import Markup
 
@@ -15,7 +15,8 @@ from median_site.dashboard import search
 from median_site.dashboard.keyset import Place
 from median_site.dashboard.search import NEWEST, Search
 from median_site.lib import clock
-from team.models import Teammate
+from team import notifications
+from team.models import Notification, NotificationKind, Teammate
 
 PAGE: Final = 30
 COUNTED_UP_TO: Final = 100
@@ -28,6 +29,7 @@ WHO: Final = {
     "mine": "Mine",
     "agent": "The agent",
     "unassigned": "Nobody",
+    "mentions": "Mentions you",
 }
 SNOOZED: Final = "snoozed"
 STATUSES: Final = {**dict(Status.choices), SNOOZED: "Snoozed", "any": "Any status"}
@@ -92,6 +94,8 @@ class Filter:
             facets["waiting"] = [True]
         elif self.f == "mine":
             facets["assignee"] = [teammate_id]
+        elif self.f == "mentions":
+            facets["mentions"] = [teammate_id]
         elif self.f in {"agent", "unassigned"}:
             facets["handler"] = [Handler.AGENT if self.f == "agent" else Handler.NOBODY]
         return facets
@@ -110,6 +114,9 @@ class Filter:
             return rows.filter(waiting__gt=0)
         if self.f == "mine":
             return rows.filter(assignee=teammate_id)
+        if self.f == "mentions":
+            told = Notification.objects.filter(teammate_id=teammate_id, kind=NotificationKind.MENTION)
+            return rows.filter(id__in=told.filter(workspace_id=OuterRef("workspace_id")).values("conversation_id"))
         if self.f in {"agent", "unassigned"}:
             return rows.filter(handler=Handler.AGENT if self.f == "agent" else Handler.NOBODY)
         return rows
@@ -146,8 +153,8 @@ def page(teammate: Teammate, *, by: Filter, before: str = "") -> Page:
 
 
 def counted(teammate: Teammate) -> dict[str, list[str]]:
-    """Open conversations that this teammate has not read, that need approval, and that are theirs, up to 100 of each:
-    enough to count, and to keep counting. One query.
+    """Open conversations that this teammate has not read, that need approval, and that are theirs, and what they were
+    told and have not read, up to 100 of each: enough to count, and to keep counting. One query.
     """
     rows = Conversation.objects.filter(_here(), workspace_id=teammate.workspace_id).order_by()
     of = {
@@ -155,9 +162,13 @@ def counted(teammate: Teammate) -> dict[str, list[str]]:
         "approval": rows.filter(waiting__gt=0),
         "mine": rows.filter(assignee=teammate),
     }
-    first, *others = [each.values_list("id", Value(name))[:COUNTED_UP_TO] for name, each in of.items()]
+    told = notifications.mine(teammate.actor).filter(read_at=None).order_by("-id")
+    first, *others = [
+        *(each.values_list("id", Value(name))[:COUNTED_UP_TO] for name, each in of.items()),
+        told.values_list(Cast("id", CharField()), Value("notices"))[:COUNTED_UP_TO],
+    ]
     found = list(first.union(*others, all=True))
-    return {name: [id for id, tab in found if tab == name] for name in of}
+    return {name: [id for id, tab in found if tab == name] for name in [*of, "notices"]}
 
 
 def _here() -> Q:

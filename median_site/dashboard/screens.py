@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from median_site.dashboard import approvals, home, logs
+from median_site.dashboard import approvals, home, logs, notices
 
 app_name = "dashboard"
 urlpatterns = [
@@ -11,6 +11,9 @@ urlpatterns = [
     path("approvals/together/", approvals.ask, name="ask"),
     path("approvals/together/approve", approvals.approve, name="approve-together"),
     path("approvals/together/deny", approvals.deny, name="deny-together"),
+    path("notifications/", notices.page, name="notices"),
+    path("notifications/read", notices.read_all, name="read-notices"),
+    path("notifications/<int:notice_id>/read", notices.read, name="read-notice"),
     path("logs/", logs.page, name="logs"),
     path("logs/export.<str:form>", logs.download, name="export"),
 ]

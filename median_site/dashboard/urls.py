@@ -21,6 +21,7 @@ urlpatterns = [
     path("<str:conversation_id>/archive", inbox.archive, name="archive"),
     path("<str:conversation_id>/reopen", inbox.reopen, name="reopen"),
     path("<str:conversation_id>/assign", handling.assign, name="assign"),
+    path("<str:conversation_id>/people", handling.people, name="people"),
     path("<str:conversation_id>/snooze", handling.snooze, name="snooze"),
     path("<str:conversation_id>/wake", inbox.wake, name="wake"),
     path("<str:conversation_id>/unread", handling.unread, name="unread"),

@@ -9,7 +9,7 @@
   box.addEventListener("change", () => (box.checked ? localStorage.removeItem(OFF) : localStorage.setItem(OFF, "1")));
 
   function step(by) {
-    const rows = [...document.querySelectorAll(".qrow")];
+    const rows = [...document.querySelectorAll(".qrow, .notice-link")];
     const focused = rows.indexOf(document.activeElement);
     const here = focused >= 0 ? focused : rows.findIndex((row) => row.hasAttribute("aria-current"));
     rows[Math.min(Math.max(here + by, 0), rows.length - 1)]?.focus();
@@ -24,6 +24,7 @@
     // Only moves the focus: one stray key must not run anything.
     a: () => find(`${waiting} [data-approve]`)?.focus(),
     d: () => find(`${waiting} [data-deny]`)?.click(),
+    n: () => find(".rail-bell a").click(),
     e: () => find("[data-resolve]")?.focus(),
     Escape: () => (find(".qrow[aria-current]") ?? find(".qrow"))?.focus(),
     "?": () => find("#keys").showModal(),

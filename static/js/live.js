@@ -102,7 +102,7 @@
     if (!list) return;
     const filter = Object.entries(JSON.parse(list.dataset.filter || "{}"));
     const id = `row-${frame.id}`, old = document.getElementById(id);
-    const belongs = filter.every(([facet, wanted]) => wanted.includes(frame.facets[facet]));
+    const belongs = filter.every(([facet, wanted]) => [frame.facets[facet]].flat().some((value) => wanted.includes(value)));
     const isSearch = "search" in list.dataset;
     // What a search marked in a row stays until there is something newer to say.
     if (isSearch && old && Number(old.dataset.version) >= frame.version) return tell("row", { element: old, id: frame.id, facets: frame.facets });

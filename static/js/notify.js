@@ -1,4 +1,5 @@
-// Desktop notifications for requests that wait: for this browser, off until somebody switches them on in their menu.
+// Desktop notifications, of requests that wait and of what this teammate is told: for this browser, off until somebody
+// switches them on in their menu.
 (() => {
   "use strict";
   const ON = "median-notify";
@@ -16,9 +17,14 @@
   });
 
   // The same id in every tab: the system shows it once.
+  function show({ id, says, path }) {
+    if (!isOn() || document.hasFocus()) return;
+    const shown = new Notification(says, { tag: id });
+    shown.addEventListener("click", () => { window.focus(); location.href = path; });
+  }
+
   document.addEventListener("median:frame", ({ detail: frame }) => {
-    if (frame.kind !== "request" || !frame.pending || !isOn() || document.hasFocus()) return;
-    const shown = new Notification(frame.says, { tag: frame.id });
-    shown.addEventListener("click", () => { window.focus(); location.href = `/approvals/${frame.id}/`; });
+    if (frame.kind === "request" && frame.pending) show({ ...frame, path: `/approvals/${frame.id}/` });
   });
+  document.addEventListener("median:notice", ({ detail: notice }) => show(notice));
 })();

@@ -101,6 +101,7 @@ def test_a_row_is_pushed_unread_to_those_who_have_not_read_it(world: World) -> N
     assert " data-unread" not in read.payload["html"]  # type: ignore[operator]
     assert unread.payload["facets"] == {
         "status": "open", "handler": "agent", "assignee": "", "waiting": True, "channel": "widget", "unread": True,
+        "mentions": [],
     }  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from conversations.models import Customer, Lesson
 from median_site.lib import clock, hub, ids
 from median_site.lib.db import in_thread
 from team import api_keys, invitations
-from team.models import Teammate
+from team.models import Notification, NotificationKind, Teammate
 from tests.approvals.requests import request
 from tests.page_socket import PageSocket, signed_in
 from tests.world import World
@@ -113,6 +113,10 @@ def theirs(world: World) -> dict[str, str]:
     session_key = signed_in(world.kim)[1].split("=", 1)[1]
     reply = saved_replies.add(by=world.sam.actor, title="Shipping", wording="It takes 2 to 5 days.")
     session = UserSession.objects.create(pk=80_808, user=world.kim.user, ip="127.0.0.1", session_key=session_key)
+    notice = Notification.objects.create(
+        pk=60_606, workspace=world.fernhill, teammate=world.kim, kind=NotificationKind.MENTION,
+        conversation_id=world.conversation.id,
+    )  # fmt: skip
     return {
         "conversation_id": world.conversation.id,
         "approval_id": approval.id,
@@ -132,6 +136,7 @@ def theirs(world: World) -> dict[str, str]:
         "session_id": str(session.pk),
         "webhook_id": webhook.id,
         "delivery_id": delivery.id,
+        "notice_id": str(notice.pk),
         "reply_id": reply.id,
     }
 
@@ -189,6 +194,7 @@ def absent(values: dict[str, str]) -> dict[str, str]:
         "name": "noSuchTool",
         "number": "90909",
         "session_id": "90909",
+        "notice_id": "90909",
     }
 
 
