@@ -126,6 +126,6 @@
   window.addEventListener("pageshow", (event) => { if (event.persisted) connect(); });
   for (const name of ["htmx:afterSettle", "htmx:historyRestore"]) document.addEventListener(name, watch);
   document.addEventListener("median:watch", watchAgain);
-  document.addEventListener("median:say", ({ detail }) => { if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(detail)); });
+  document.addEventListener("median:send", ({ detail }) => { if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(detail)); });
   connect();
 })();

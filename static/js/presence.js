@@ -12,7 +12,7 @@
   function say(typing) {
     const here = document.visibilityState === "visible" ? section.dataset.watchThread : "";
     said = typing ? Date.now() : 0;
-    document.dispatchEvent(new CustomEvent("median:say", { detail: here ? { here, typing } : { here } }));
+    document.dispatchEvent(new CustomEvent("median:send", { detail: here ? { here, typing } : { here } }));
   }
 
   function stop() {

@@ -7,7 +7,7 @@
 
   function say(typing) {
     said = typing ? Date.now() : 0;
-    document.dispatchEvent(new CustomEvent("median:say", { detail: { typing } }));
+    document.dispatchEvent(new CustomEvent("median:send", { detail: { typing } }));
   }
 
   function stop() {

@@ -1,17 +1,29 @@
 """Several people in one thread, each in a window of their own, on two web processes."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
-from conversations import threads
-from conversations.models import Draft
+from conversations import handling, returning, threads
+from conversations.models import Conversation, Customer, Draft
+from median_site.lib import clock
 from tests.browser.conftest import OpenWindow
 from tests.chromium import Complaints
 from tests.waiting import until
 from tests.web_process import WebProcess, serving
 from tests.world import World, session_token
+
+# In place of the system's own, which a headless browser does not show: what would be shown, and to somebody elsewhere.
+HEARS_NOTIFICATIONS = """
+document.hasFocus = () => false;
+window.Notification = class extends EventTarget {
+  static permission = "default";
+  static async requestPermission() { return (this.permission = "granted"); }
+  constructor(says) { super(); document.documentElement.dataset.notified = says; }
+};
+"""
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -95,3 +107,58 @@ def test_a_draft_goes_along_to_another_device_and_survives_a_failed_sending(
     desk.locator("#mode-note").check()
     desk.locator("#reply").fill("")
     expect(desk.locator(".qrow-draft")).to_have_count(0)
+
+
+def test_a_mention_reaches_whoever_is_named_wherever_they_are(
+    world: World, web: WebProcess, open_window: OpenWindow
+) -> None:
+    threads.customer_wrote(world.conversation.id, body="Where is ORD-1042?", client_id="1")
+    kim, sam = open_window(web.url, world.kim), open_window(web.url, world.sam)
+    kim.add_init_script(HEARS_NOTIFICATIONS)
+    kim.goto("/notifications/")
+    kim.get_by_role("button", name="Kim Ito, your account").click()
+    kim.get_by_label("Desktop notifications").check()
+    kim.keyboard.press("Escape")
+    expect(kim.get_by_text("Nothing yet")).to_be_visible()
+
+    sam.goto(f"/inbox/{world.conversation.id}/")
+    text, menu = sam.locator("#reply"), sam.locator("#slash")
+    text.press_sequentially("@ki")
+    expect(menu).to_be_hidden()  # a reply mentions nobody
+    text.fill("")
+    sam.locator("#mode-note").check()
+    text.press_sequentially("Can you look, @")
+    expect(menu.locator("[role=option]:visible")).to_have_count(2)
+    text.press_sequentially("ki")
+    expect(menu.locator("[role=option]:visible")).to_have_count(1)
+    expect(menu.get_by_role("group", name="Teammates")).to_be_visible()
+    text.press("Enter")
+    expect(text).to_have_value("Can you look, @Kim Ito ")
+    expect(menu).to_be_hidden()
+    text.press_sequentially("today?")
+    text.press("Control+Enter")
+    expect(sam.locator(".msg--note .mention")).to_have_text("@Kim Ito")
+
+    expect(kim.locator(".rail-bell .count")).to_have_text("1 unread")
+    expect(kim.locator("#notices .notice[data-unread]")).to_contain_text("Can you look, @Kim Ito today?")
+    expect(kim.locator("html")).to_have_attribute("data-notified", "Sam mentioned you: Ana Souza")
+    kim.keyboard.press("j")
+    kim.keyboard.press("Enter")
+    expect(kim.locator(".msg--note .mention")).to_be_visible()
+    expect(kim.locator(".rail-bell .count")).to_be_hidden()
+    expect(kim.locator(f"#row-{world.conversation.id} .qrow:not([data-unread])")).to_be_visible()
+
+
+def test_a_snoozed_thread_comes_back_into_an_open_queue(world: World, web: WebProcess, open_window: OpenWindow) -> None:
+    threads.customer_wrote(world.conversation.id, body="Where is ORD-1042?", client_id="1")
+    handling.snooze(world.conversation.id, by=world.sam.actor, until=clock.now() + timedelta(hours=1))
+    newer = threads.start(Customer.objects.create(workspace=world.fernhill, subject="bob", name="Bob"))
+    page = open_window(web.url, world.kim)
+    page.goto("/inbox/")
+    rows = page.locator(".qrow-name")
+    expect(rows).to_have_text(["Bob"])
+
+    Conversation.objects.exclude(id=newer.id).update(snoozed_until=clock.now())
+    returning.end_snoozes()
+
+    expect(rows).to_have_text(["Ana Souza, unread", "Bob"])
