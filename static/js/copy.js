@@ -1,7 +1,7 @@
 // A button copies the text that it carries, or that stands before it, and says so.
 (() => {
   "use strict";
-  const say = (detail) => document.dispatchEvent(new CustomEvent("median:say", { detail }));
+  const say = (detail) => document.dispatchEvent(new CustomEvent("median:told", { detail }));
   document.addEventListener("click", async ({ target }) => {
     const button = target.closest("[data-copies]");
     if (!button) return;

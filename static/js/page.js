@@ -38,7 +38,7 @@
   }
 
   // What only says that something worked goes by itself.
-  document.addEventListener("median:say", ({ detail }) => {
+  document.addEventListener("median:told", ({ detail }) => {
     const said = toast(detail);
     setTimeout(() => said.remove(), 4000);
   });
