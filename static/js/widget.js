@@ -120,7 +120,7 @@ if (parent !== window) {
   });
   $("w-close").hidden = false;
   $("w-close").addEventListener("click", close);
-  document.addEventListener("keydown", (event) => { if (event.key === "Escape") close(); });
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape" && !document.querySelector("dialog[open]")) close(); });
 }
 
 text.value = draft.get().text;

@@ -50,7 +50,7 @@ def test_a_file_is_sent_up_and_then_along_with_a_reply(world: World, browser_of:
     assert answer.status_code == 204
     shown = sam.get(f"/inbox/{world.conversation.id}/").text
     href = f"/attachments/{picture['id']}/lid.png"
-    assert f'<a class="picture" href="{href}" data-picture><img src="{href}?small=1" alt="lid.png"' in shown
+    assert f'<a class="picture" href="{href}" data-picture="800 600"><img src="{href}?small=1" alt="lid.png"' in shown
     assert f'<a class="file" href="/attachments/{page["id"]}/page.html" download>' in shown
     assert "<bdi>page.html</bdi> <small>40 bytes</small>" in shown
     assert "lid.png, page.html" in shown  # the queue's row
@@ -147,7 +147,7 @@ def test_page_and_push_carry_the_same_bytes_and_files_cost_no_statement(world: W
     found = Conversation.objects.get(id=world.conversation.id)
     ask = live.Ask(world.fernhill.id, found.id, 0, frozenset({world.sam.id}))
     [push] = pushes.in_zone(pushes.render_thread)(ask)
-    html = [item["html"] for item in push.payload["items"] if "data-picture" in item["html"]]
+    html = [item["html"] for item in push.payload["items"] if "data-picture=" in item["html"]]
     assert len(html) == 5
     assert all(each in page for each in html)
     assert len(re.findall("data-picture", page)) == 10
