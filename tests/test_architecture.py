@@ -109,6 +109,7 @@ DOORS = {
         lambda tree: _imports(tree, "httpx", "httpcore"),
         {"tools/client.py", "tools/addresses.py", "agent/models/openai.py", "agent/models/connections.py"},
     ),
+    "a decoded picture": (lambda tree: _imports(tree, "PIL"), {"conversations/pictures.py"}),
     "the time": (
         lambda tree: _uses(tree, "utcnow") or _imports(tree, "django.utils.timezone") or _calls_now(tree),
         {"median_site/lib/clock.py"},

@@ -49,6 +49,8 @@ def show_conversation(
     for item in items:
         author = item["author"] or item["kind"]
         said = item["text"] or item.get("approval_id") or item.get("run_id") or ""
+        files = ", ".join(file["name"] for file in item.get("attachments", []))
+        said += f" [{files}]" if files else ""
         show.line(f"{show.when(item['created_at'])}  {author} ({item['kind']}): {said}")
     return None
 
