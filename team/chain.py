@@ -3,6 +3,7 @@
 Both are given after the event was written, by whichever process holds the workspace's head: writers never wait.
 """
 
+import logging
 from datetime import UTC, datetime
 from typing import Final
 
@@ -13,6 +14,8 @@ from median_site.lib import canonical_json
 from median_site.lib.strict_json import Json
 from team.models import ChainHead, Event
 from team.signals import events_linked
+
+logger = logging.getLogger(__name__)
 
 BATCH: Final = 500
 
@@ -28,8 +31,13 @@ def link_all() -> int:
 
     Any number of processes may be at it, and any may die: an event gets one place, and no place stays empty.
     """
-    waiting = Event.objects.filter(position=None).values_list("workspace_id", flat=True).distinct()
-    return sum(link(workspace_id) for workspace_id in list(waiting))
+    linked = 0
+    for workspace_id in list(Event.objects.filter(position=None).values_list("workspace_id", flat=True).distinct()):
+        try:
+            linked += link(workspace_id)
+        except Exception:  # one workspace's trouble is not the others'
+            logger.exception("Could not link the newest events of %s; trying again", workspace_id)
+    return linked
 
 
 def link(workspace_id: str) -> int:

@@ -34,7 +34,8 @@ def draw(events: Iterable[Event], *, agent: str) -> list[tuple[Event, Markup]]:
 
 def shape(event: Event) -> dict[str, Json]:
     """The whole event, as it is shown opened."""
-    return {**chain.written(event), "type": event.type, "outcome": event.outcome or None}
+    whole = chain.shown(event) if event.position else chain.written(event)
+    return {**whole, "type": event.type, "outcome": event.outcome or None}
 
 
 def push(ask: live.Ask) -> list[live.Push]:

@@ -29,8 +29,9 @@ def verify_log(
 
     Without a head that was noted elsewhere, nobody can tell whether the log was cut short and hashed anew.
     """
+    noted = head.strip().lower()
     try:
-        found = _of_file(file, start, head) if file else _of_installation(start, head)
+        found = _of_file(file, start, noted) if file else _of_installation(start, noted)
     except chain.Broken as broken:
         if as_json:
             show.as_json({"ok": False, "row": broken.position, "change": broken.change, "message": broken.message})
