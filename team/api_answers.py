@@ -6,7 +6,7 @@ from typing import Final
 
 from django.db import connection
 
-from median_site.lib import clock
+from median_site.lib import clock, secrets
 from median_site.lib.errors import DomainError
 from team.models import ApiAnswer, ApiKey
 
@@ -52,15 +52,19 @@ def begin(key: ApiKey, *, header: str, method: str, path: str, body: bytes) -> A
         raise KeyReused
     if found.status is None and not is_new:
         raise NotDoneYet
+    found.body = secrets.unseal(found.body) if found.body else ""
     return found
 
 
 def finish(row: ApiAnswer, *, status: int, body: str) -> None:
-    """Keep the answer. One that our own side could not give is not kept: the request may be sent again."""
+    """Keep the answer, sealed: a secret that is shown once may stand in it.
+
+    One that our own side could not give is not kept: the request may be sent again.
+    """
     if status >= 500 or status == 429:
         row.delete()
         return
-    ApiAnswer.objects.filter(pk=row.pk).update(status=status, body=body)
+    ApiAnswer.objects.filter(pk=row.pk).update(status=status, body=secrets.seal(body))
 
 
 def sweep() -> int:

@@ -4,6 +4,7 @@ from itertools import groupby
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from team import facets
@@ -19,7 +20,7 @@ from webhooks.models import Off, Webhook
 def page(request: TeammateRequest) -> HttpResponse:
     require_manager(request.teammate)
     context = {"webhooks": subscriptions.listed(request.teammate.workspace_id), "kinds": _kinds(), "chosen": []}
-    return render(request, "webhooks/page.html", frame(request, "webhooks") | context)
+    return _rendered(request, "webhooks/page.html", context, path=reverse("webhooks:page"))
 
 
 @require_POST
@@ -92,7 +93,14 @@ def _detail(request: TeammateRequest, webhook: Webhook, *, secret: str = "") -> 
         "kinds": _kinds(),
         "chosen": webhook.kinds,
     }
-    return render(request, "webhooks/detail.html", frame(request, "webhooks") | context)
+    return _rendered(request, "webhooks/detail.html", context, path=reverse("webhooks:detail", args=[webhook.id]))
+
+
+def _rendered(request: TeammateRequest, template: str, context: dict[str, object], *, path: str) -> HttpResponse:
+    """The page. A press may lead to another one: what the browser would load again is the one that is shown."""
+    response = render(request, template, frame(request, "webhooks") | context)
+    response.headers["HX-Replace-Url"] = path
+    return response
 
 
 def _kinds() -> list[tuple[str, list[str]]]:

@@ -74,12 +74,11 @@ def test_deliveries_go_on_from_page_to_page(world: World, browser_of: SignIn) ->
         WebhookDelivery(workspace=world.fernhill, webhook=webhook, event_id=n, kind="run.failed") for n in range(1, 121)
     )
     sam, at, seen = browser_of(world.sam), f"/settings/webhooks/{webhook.id}/", []
-    query = ""
     while True:
-        page = sam.get(at + query).content.decode()
+        page = sam.get(at).content.decode()
         seen += [int(n) for n in re.findall(r"<dt>Event</dt><dd><code>(\d+)<", page)]
-        older = re.search(r'rel="next" href="(\?before=[^"]+)"', page)
+        older = re.search(r'rel="next" href="([^"]+)"', page)
         if not older:
             break
-        query = older[1]
+        at = older[1]
     assert seen == list(range(120, 0, -1))
