@@ -50,20 +50,30 @@ class _Tally:
     made: dict[tuple[str, bytes], dict[str, str]]
 
 
-def write(turn: Turn, *, number: int, answer: Answer, tools: Mapping[str, Tool]) -> Step | None:
-    """Write the step, its runs and its requests. None when the turn may not go on: nothing is written then."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a model answered in a turn: its step of that number, in which it may call these tools by their names."""
+
+    turn: Turn
+    number: int
+    answer: Answer
+    tools: Mapping[str, Tool]
+
+
+def write(asked: Sequence[Asked]) -> list[Step | None]:
+    """Write these steps of as many turns, their runs and their requests. None for a turn that may not go on: nothing of
+    it is written then."""
     with transaction.atomic():
-        conversation = threads.lock(turn.conversation_id)
-        if not turns.may_go_on(turn, conversation):
-            return None
-        tally = _tally(turn)
-        calls = [
-            _plan(call, turn, conversation, tools, tally, position=position, finish=answer.finish)
-            for position, call in enumerate(answer.tool_calls)
-        ]
-        return Step.objects.create(
-            workspace_id=turn.workspace_id, turn=turn, number=number, text=answer.text, calls=calls
-        )
+        conversations = bulk.locked(each.turn.conversation_id for each in asked)
+        going = turns.go_on([each.turn for each in asked], conversations)
+        tallies = _tallies(going)
+        made = {
+            each.turn.id: _step(each, conversations[each.turn.conversation_id], tallies[each.turn.id])
+            for each in asked
+            if each.turn in going
+        }
+        Step.objects.bulk_create(made.values())
+    return [made.get(each.turn.id) for each in asked]
 
 
 def so_far(held: Sequence[tuple[Turn, Sequence[Step]]]) -> list[list[Message] | None]:
@@ -74,6 +84,15 @@ def so_far(held: Sequence[tuple[Turn, Sequence[Step]]]) -> list[list[Message] | 
         ids = {run_id for turn, made in held if turn in going for step in made for run_id in step.run_ids}
         runs = {run.id: run for run in ToolRun.objects.filter(id__in=ids).defer("raw")}
     return [transcript.steps_of(made, runs) if turn in going else None for turn, made in held]
+
+
+def _step(asked: Asked, conversation: Conversation, tally: _Tally) -> Step:
+    calls = [
+        _plan(call, asked.turn, conversation, asked.tools, tally, position=position, finish=asked.answer.finish)
+        for position, call in enumerate(asked.answer.tool_calls)
+    ]
+    turn, text = asked.turn, asked.answer.text
+    return Step(workspace_id=turn.workspace_id, turn=turn, number=asked.number, text=text, calls=calls)
 
 
 def _plan(
@@ -128,8 +147,15 @@ def _answered(call: ToolCall, told: Json, *, unmade: str) -> dict[str, str]:
     return {"id": ids.call_id(), "name": name, "arguments": "{}", "run": "", "result": result, "unmade": unmade}
 
 
-def _tally(turn: Turn) -> _Tally:
-    calls = [call for step in Step.objects.filter(turn=turn).order_by("number") for call in step.calls]
+def _tallies(held: Sequence[Turn]) -> dict[str, _Tally]:
+    """By turn."""
+    calls: dict[str, list[dict[str, str]]] = {turn.id: [] for turn in held}
+    for step in Step.objects.filter(turn__in=list(calls)).order_by("number"):
+        calls[step.turn_id] += step.calls
+    return {turn_id: _tally(before) for turn_id, before in calls.items()}
+
+
+def _tally(calls: Sequence[dict[str, str]]) -> _Tally:
     made = {_key(call["name"], call["arguments"]): call for call in reversed(calls) if "unmade" not in call}
     return _Tally(len(calls), made)
 

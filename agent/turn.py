@@ -14,6 +14,7 @@ from agent.context import Context
 from agent.endings import Ending
 from agent.models.base import Answer, Message, Model, ModelError
 from agent.rows import Step, Turn
+from agent.steps import Asked
 from median_site.lib import clock
 from median_site.lib.batches import Batch
 from median_site.lib.db import in_thread
@@ -28,6 +29,9 @@ POLL_S: Final = 0.2
 # For as long as this a model is left alone that asks for it; a customer waits meanwhile.
 LONGEST_PAUSE_S: Final = 10.0
 
+# A step's calls are written one by one, so fewer steps share a transaction than beginnings and endings do.
+STEPS_AT_ONCE: Final = 20
+
 PERSON_WILL_ANSWER: Final = "I’m sorry, I can’t answer this right now. A person from the team will reply to you here."
 COULD_NOT_DO_IT: Final = "I’m sorry, I could not work this out. A person from the team will reply to you here."
 
@@ -38,6 +42,7 @@ class Work:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._begin = Batch(beginnings.begin)
+        self._write = Batch(steps.write, most=STEPS_AT_ONCE)
         self._so_far = Batch(steps.so_far)
         self._reply = Batch(endings.reply)
 
@@ -73,7 +78,7 @@ class Work:
                 name = self._model.name if self._model.is_demo else ""
                 await self._reply(Ending(turn, answer.text, model=name, outcomes=start.outcomes))
                 return
-            step = await in_thread(steps.write, turn, number=len(done), answer=answer, tools=start.by_name)
+            step = await self._write(Asked(turn, number=len(done), answer=answer, tools=start.by_name))
             if step is None:
                 return
             done.append(step)

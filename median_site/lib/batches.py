@@ -19,13 +19,14 @@ MOST: Final = 100
 
 
 class Batch(Generic[T, R]):
-    """`work` takes up to `MOST` things and gives their results in the same order, in one transaction or none.
+    """`work` takes up to `most` things and gives their results in the same order, in one transaction or none.
 
     A round that breaks is worked on again one by one, so that what breaks for one thing breaks for that alone.
     """
 
-    def __init__(self, work: Callable[[Sequence[T]], Sequence[R]]) -> None:
+    def __init__(self, work: Callable[[Sequence[T]], Sequence[R]], *, most: int = MOST) -> None:
         self._work = work
+        self._most = most
         self._waiting: dict[asyncio.Future[R], T] = {}
         self._rounds: asyncio.Task[None] | None = None
 
@@ -46,7 +47,7 @@ class Batch(Generic[T, R]):
     async def _work_off(self) -> None:
         try:
             while self._waiting:
-                taken = dict(list(self._waiting.items())[:MOST])
+                taken = dict(list(self._waiting.items())[: self._most])
                 for future in taken:
                     del self._waiting[future]
                 await self._round(list(taken), list(taken.values()))

@@ -44,7 +44,8 @@ def parked(world: World, tool: Tool, arguments: str) -> ToolApproval:
     threads.customer_wrote(world.conversation.id, body="Do it", client_id="1")
     [turn] = turns.claim("one", limit=1)
     answer = Answer("", (ToolCall("1", tool.name, arguments),), "tool_calls", "test", None, None)
-    assert steps.write(turn, number=0, answer=answer, tools={tool.name: tool})
+    [step] = steps.write([steps.Asked(turn, number=0, answer=answer, tools={tool.name: tool})])
+    assert step
     return ToolApproval.objects.get()
 
 

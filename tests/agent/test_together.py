@@ -5,19 +5,24 @@ from contextlib import AbstractContextManager
 
 import pytest
 
-from agent import beginnings, endings, turns
+from agent import beginnings, endings, steps, turns
 from agent.context import Context
 from agent.endings import Ending
+from agent.models.base import Answer, ToolCall
 from agent.rows import Turn, TurnState
+from agent.steps import Asked
 from conversations import threads
 from conversations.models import Conversation, Item, ItemKind
 from team.models import Event
 from tests.world import World
+from tools.models import ToolRun
 
 Statements = Callable[[int], AbstractContextManager[object]]
 
 # With the savepoint's two, which are BEGIN and COMMIT where there is no test around them.
 CLAIM, BEGIN, REPLY = 4 + 2, 11 + 2, 8 + 2
+# A step has no more for its turn than the five of a run that is queued.
+STEP, RUN, SO_FAR = 4 + 2, 5, 3 + 2
 
 
 def waiting(world: World, number: int) -> list[Conversation]:
@@ -53,6 +58,33 @@ def test_a_turn_of_one_step_takes_so_many_statements_whatever_their_number(
     assert Event.objects.filter(kind="message.agent").count() == number
     rows = Conversation.objects.filter(id__in=[row.id for row in conversations])
     assert set(rows.values_list("version", "excerpt")) == {(2, f"To {turn.id}") for turn in held}
+
+
+def calls_order(turn: Turn, start: Context) -> Asked:
+    call = ToolCall("1", "orderStatus", '{"orderNumber":"ORD-1042"}')
+    return Asked(turn, 0, Answer("", (call,), "tool_calls", "test", None, None), start.by_name)
+
+
+@pytest.mark.parametrize("number", [1, 5])
+def test_a_step_takes_so_many_more(world: World, django_assert_num_queries: Statements, number: int) -> None:
+    waiting(world, number)
+    held = turns.claim("one", limit=number)
+    asked = [calls_order(turn, start) for turn, start in zip(held, beginnings.begin(held), strict=True) if start]
+    with django_assert_num_queries(STEP + RUN * number):
+        made = steps.write(asked)
+    with django_assert_num_queries(SO_FAR):
+        told = steps.so_far([(turn, [step]) for turn, step in zip(held, made, strict=True) if step])
+    assert [[message.role for message in each or []] for each in told] == [["assistant", "tool"]] * number
+    assert list(ToolRun.objects.order_by("queued_at").values_list("turn_id", flat=True)) == [turn.id for turn in held]
+
+
+def test_a_step_of_a_thread_taken_over_is_not_written_and_the_others_are(world: World) -> None:
+    conversations = waiting(world, 2)
+    held = turns.claim("one", limit=2)
+    asked = [calls_order(turn, start) for turn, start in zip(held, beginnings.begin(held), strict=True) if start]
+    threads.take_over(conversations[0].id, by=world.sam.actor)
+    assert [step and step.turn_id for step in steps.write(asked)] == [None, held[1].id]
+    assert [run.turn_id for run in ToolRun.objects.all()] == [held[1].id]
 
 
 def test_a_thread_taken_over_gets_no_answer_and_the_others_theirs(world: World) -> None:
