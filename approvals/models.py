@@ -3,8 +3,10 @@
 from datetime import datetime
 from typing import Self
 
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 
+from conversations.words import Words
 from median_site.lib import ids
 from tools.models import Risk
 
@@ -84,6 +86,8 @@ class ToolApproval(models.Model):
         ]
         indexes = [
             models.Index(fields=["workspace", "conversation", "-requested_at"], name="approval_by_conversation"),
+            # The queue's search.
+            GinIndex("workspace", Words("input"), name="approval_words"),
             models.Index(fields=["workspace", "state", "expires_at", "id"], name="approval_by_state"),
             models.Index(fields=["workspace", "-requested_at", "-id"], name="approval_newest"),
             # The Approvals page: what waits, soonest expiry first; the rest by request, newest first; and its filters.

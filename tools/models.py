@@ -2,8 +2,10 @@
 
 from typing import Literal, Self
 
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 
+from conversations.words import Words
 from median_site.lib import clock, ids
 from median_site.lib.actors import Actor, ActorKind, system
 
@@ -260,6 +262,8 @@ class ToolRun(models.Model):
             # The claim loop's and the hourly check's: they work for every workspace at once.
             models.Index(fields=["queued_at"], name="run_queued", condition=models.Q(state="queued")),
             models.Index(fields=["started_at"], name="run_running", condition=models.Q(state="running")),
+            # The queue's search.
+            GinIndex("workspace", Words("input"), name="run_words", condition=models.Q(conversation__isnull=False)),
             models.Index(fields=["ended_at"], name="run_unwritten", condition=models.Q(state="completed", headline="")),
         ]
 

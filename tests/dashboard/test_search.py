@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
@@ -13,9 +13,13 @@ from conversations.models import Conversation, Customer, Status
 from median_site.dashboard import queue, search
 from median_site.dashboard.queue import Filter
 from median_site.dashboard.search import Search
+from median_site.lib import clock
 from team.models import Teammate
+from tests.approvals.requests import request
 from tests.dashboard.threads_at_hand import many, write
 from tests.world import World
+from tools import runs
+from tools.models import Starter, ToolRun
 
 SignIn = Callable[[Teammate], Client]
 
@@ -55,6 +59,10 @@ def found(browser: Client, typed: str, **more: str) -> list[str]:
         ("' & | ! :* <-> \\", False),
         ("%", False),
         ("a\0b", False),
+        ("ana refund", True),
+        ("REFUND ana 1042", True),
+        ("bob refund", False),
+        ("ana tomorrow", False),
     ],
 )
 def test_words_find_messages_customers_and_orders(typed: str, is_found: bool, world: World, browser_of: SignIn) -> None:
@@ -71,6 +79,76 @@ def test_notes_are_found_and_lines_are_not(world: World, browser_of: SignIn) -> 
 
     assert found(browser, "parcel") == [world.conversation.id]
     assert found(browser, "took") == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "is_found"),
+    [
+        ("ORD-2077", True),
+        ("2077", True),
+        ("ana 2077", True),
+        ("hello ORD-2077", True),
+        ("bob 2077", False),
+        ("ORD-2077 ORD-9", False),
+        ("INV-31", True),
+        ("orderNumber", False),
+        ("damaged", False),
+    ],
+)
+def test_orders_are_found_in_what_tools_were_called_with(
+    typed: str, is_found: bool, world: World, browser_of: SignIn
+) -> None:
+    many(world, 2)
+    write(world, "Hello")
+    request(world, input_text='{"orderNumber":"ORD-2077","reason":"damaged"}')
+    with transaction.atomic():
+        run(world, '{"orderNumber":"INV-31"}')
+
+    assert found(browser_of(world.sam), typed) == ([world.conversation.id] if is_found else [])
+    assert found(browser_of(world.mallory), typed) == []
+
+
+def test_a_row_shows_the_call_that_has_the_order(world: World, browser_of: SignIn) -> None:
+    request(world, input_text='{"orderNumber":"ORD-2077","reason":"damaged"}')
+
+    page = browser_of(world.sam).get("/inbox/?q=2077").content.decode()
+
+    assert "Refund order: ORD-<mark>2077</mark>, damaged</span>" in page
+
+
+def run(world: World, text: str) -> None:
+    tool = world.tool("orderStatus")
+    runs.queue(
+        threads.lock(world.conversation.id), tool_name=tool.name, tool_label=tool.label, tool_id=tool.id,
+        endpoint_id=tool.endpoint_id, risk=tool.risk, input_text=text, started_by=Starter.AGENT,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("typed", ["zebra", "ana zebra", "ORD-2077", "ana 2077", "zebra 2077"])
+def test_what_is_rare_is_found_beyond_the_newest(typed: str, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "NEAR", 3)
+    write(world, "A zebra")
+    request(world, input_text='{"orderNumber":"ORD-2077","reason":"damaged"}')
+    many(world, 5)
+
+    page = queue.page(world.sam, by=Filter(q=typed, status="any"))
+
+    assert [row.id for row, _ in page.rows] == [world.conversation.id]
+    assert not page.gave_up
+
+
+def test_inputs_are_looked_up_in_their_index(world: World) -> None:
+    ToolRun.objects.bulk_create(
+        ToolRun(
+            workspace=world.fernhill, conversation=world.conversation, tool_name="orderStatus", tool_label="Status",
+            risk="low", input=f'{{"orderNumber":"ORD-{number}"}}', started_by=Starter.AGENT, queued_at=clock.now(),
+        )
+        for number in range(1_000)
+    )  # fmt: skip
+    with connection.cursor() as cursor:
+        cursor.execute("analyze tools_toolrun")
+
+    assert "Bitmap Index Scan on run_words" in Search.of("ORD-207").runs(world.fernhill.id).explain()
 
 
 def test_the_words_are_marked_and_nothing_else_becomes_markup(world: World, browser_of: SignIn) -> None:
@@ -120,17 +198,6 @@ def test_pages_of_a_search_follow_each_other(world: World, browser_of: SignIn) -
         path = older[1].replace("&amp;", "&") if older else ""
 
     assert seen == [row.id for row in made]
-
-
-def test_what_is_rare_is_found_beyond_the_newest(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "NEAR", 3)
-    write(world, "A zebra")
-    many(world, 5)
-
-    page = queue.page(world.sam, by=Filter(q="zebra", status="any"))
-
-    assert [row.id for row, _ in page.rows] == [world.conversation.id]
-    assert not page.gave_up
 
 
 def test_a_search_that_takes_too_long_says_so(
