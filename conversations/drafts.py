@@ -17,6 +17,7 @@ from median_site.lib.actors import Actor
 
 REPLY: Final = "reply"
 NOTE: Final = "note"
+UNIQUE: Final = ("workspace", "conversation", "teammate", "mode")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +45,11 @@ def save(conversation_id: str, *, by: Actor, mode: str, body: str, base: int) ->
     conversation = access.conversation(by, conversation_id)
     key = {"workspace_id": by.workspace_id, "conversation": conversation, "teammate_id": by.id, "mode": mode}
     with transaction.atomic():
-        # So that there is a row to wait for: two windows may save at once.
-        Draft.objects.bulk_create([Draft(**key)], ignore_conflicts=True)
-        draft = Draft.objects.select_for_update().get(**key)
+        # Makes the row or locks the one that is there: two windows may save at once, or one may send meanwhile.
+        Draft.objects.bulk_create(
+            [Draft(**key)], update_conflicts=True, unique_fields=list(UNIQUE), update_fields=["mode"]
+        )
+        draft = Draft.objects.get(**key)
         was, other = draft.version, "" if draft.version == base or draft.text in body else draft.text
         if body.strip():
             draft.text, draft.version, draft.updated_at = body, _later(was), clock.now()

@@ -11,7 +11,7 @@ from django.db import transaction
 
 from conversations.models import Conversation, Customer, Status
 from median_site.lib import clock
-from team import chain
+from team import chain, notifications
 from team.models import Workspace
 
 BATCH: Final = 100
@@ -40,6 +40,7 @@ def _erase_threads(workspace_id: str, *, before: datetime) -> int:
         rows = ended.select_for_update(of=("self",), skip_locked=True).order_by("last_at", "id")[:BATCH]
         found = dict(rows.values_list("id", "customer_id"))
         Conversation.objects.filter(id__in=found).delete()
+        notifications.forget(found, workspace_id=workspace_id)
         alone = Customer.objects.filter(workspace_id=workspace_id, id__in=set(found.values()), conversations=None)
         alone.delete()
     return len(found)

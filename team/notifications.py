@@ -52,6 +52,11 @@ def read_all(*, by: Actor, up_to: int) -> None:
     _read(mine(by).filter(id__lte=up_to), by=by)
 
 
+def forget(conversation_ids: Iterable[str], *, workspace_id: str) -> None:
+    """These threads are gone, and what was told of them with it."""
+    Notification.objects.filter(workspace_id=workspace_id, conversation_id__in=list(conversation_ids)).delete()
+
+
 def mine(by: Actor) -> QuerySet[Notification]:
     """A teammate's own, and nobody else's."""
     return Notification.objects.filter(workspace_id=by.workspace_id, teammate_id=by.id)

@@ -7,11 +7,11 @@ import pytest
 from django.test import Client
 
 from approvals.models import ToolApproval
-from conversations import retention, threads
-from conversations.models import Conversation, Customer, Item, Status
+from conversations import drafts, retention, threads
+from conversations.models import Conversation, Customer, Draft, Item, Status
 from median_site.lib import clock
 from team import chain
-from team.models import Event, Teammate, Workspace
+from team.models import Event, Notification, Teammate, Workspace
 from tests.approvals.requests import request
 from tests.world import World
 from tools.models import ToolRun
@@ -34,6 +34,8 @@ def test_an_owner_chooses_how_long(world: World, browser_of: SignIn) -> None:
 def test_an_ended_thread_goes_with_all_that_hangs_from_it(world: World, status: Status) -> None:
     threads.customer_wrote(world.conversation.id, body="Hello", client_id="message-1")
     request(world)
+    threads.note(world.conversation.id, by=world.sam.actor, body="@Kim Ito, look")
+    drafts.save(world.conversation.id, by=world.kim.actor, mode="reply", body="Dear Ana", base=0)
     threads.end(world.conversation.id, by=world.sam.actor, to=status)
     Workspace.objects.filter(id=world.fernhill.id).update(retention_days=30)
     ended_at = Conversation.objects.get(id=world.conversation.id).last_at
@@ -45,7 +47,7 @@ def test_an_ended_thread_goes_with_all_that_hangs_from_it(world: World, status: 
     with clock.at(ended_at + timedelta(days=31)):
         assert [retention.erase_old() for _ in range(2)] == [1, 0]
 
-    for model in (Conversation, Item, ToolApproval, ToolRun):
+    for model in (Conversation, Item, Draft, Notification, ToolApproval, ToolRun):
         assert not model.objects.filter(workspace=world.fernhill).exists()
     assert not Customer.objects.filter(id=world.ana.id).exists()
     assert not Event.objects.filter(workspace=world.fernhill).exists()
