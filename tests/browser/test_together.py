@@ -1,9 +1,11 @@
 """Several people in one thread, each in a window of their own, on two web processes."""
 
+import re
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.contrib.sessions.models import Session
 from playwright.sync_api import expect
 
 from conversations import handling, returning, threads
@@ -15,13 +17,14 @@ from tests.waiting import until
 from tests.web_process import WebProcess, serving
 from tests.world import World, session_token
 
-# In place of the system's own, which a headless browser does not show: what would be shown, and to somebody elsewhere.
+# What the system is asked to show, as somebody sees it whose window is not in front.
 HEARS_NOTIFICATIONS = """
 document.hasFocus = () => false;
-window.Notification = class extends EventTarget {
-  static permission = "default";
-  static async requestPermission() { return (this.permission = "granted"); }
-  constructor(says) { super(); document.documentElement.dataset.notified = says; }
+window.Notification = class extends Notification {
+  constructor(says, options) {
+    super(says, options);
+    this.addEventListener("show", () => { document.documentElement.dataset.notified = says; });
+  }
 };
 """
 
@@ -114,6 +117,7 @@ def test_a_mention_reaches_whoever_is_named_wherever_they_are(
 ) -> None:
     threads.customer_wrote(world.conversation.id, body="Where is ORD-1042?", client_id="1")
     kim, sam = open_window(web.url, world.kim), open_window(web.url, world.sam)
+    kim.context.grant_permissions(["notifications"])
     kim.add_init_script(HEARS_NOTIFICATIONS)
     kim.goto("/notifications/")
     kim.get_by_role("button", name="Kim Ito, your account").click()
@@ -162,3 +166,22 @@ def test_a_snoozed_thread_comes_back_into_an_open_queue(world: World, web: WebPr
     returning.end_snoozes()
 
     expect(rows).to_have_text(["Ana Souza, unread", "Bob"])
+
+
+def test_what_is_typed_survives_being_signed_out(
+    world: World, web: WebProcess, open_window: OpenWindow, complaints: Complaints
+) -> None:
+    page = open_window(web.url, world.sam)
+    page.goto(f"/inbox/{world.conversation.id}/")
+    page.locator("#reply").fill("Half an answer")
+    for session in Session.objects.all():
+        session.delete()
+
+    expect(page).to_have_url(re.compile("/accounts/login/"))
+    # Whether the page tried to hand its text over before it went is a matter of moments.
+    complaints.said = [said for said in complaints.said if "401" not in said]
+    page.locator("input[name=login]").fill("sam@fernhill.example")
+    page.locator("input[name=password]").fill("correct horse battery")
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    expect(page.locator("#reply")).to_have_value("Half an answer")
+    until(lambda: Draft.objects.filter(text="Half an answer").exists())
