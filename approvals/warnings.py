@@ -1,15 +1,23 @@
 """What a teammate should know before deciding: this was done or tried before, or was refused in another form."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
-from django.db.models import Q
+from django.db.models import JSONField, Q
+from django.db.models.functions import Cast
 
 from approvals.fragments import Heed
 from approvals.models import ToolApproval
-from median_site.lib import times
+from median_site.lib import canonical_json, strict_json, times
+from median_site.lib.actors import ActorKind
 from tools import outcomes
 from tools.client import NOTHING_SENT
 from tools.models import RunState, ToolRun
+
+_RAN: Final = Q(state=RunState.COMPLETED, refusal__isnull=True)
+_UNKNOWN: Final = Q(code__in=outcomes.MAY_HAVE_HAPPENED) & ~Q(detail=NOTHING_SENT)
+# Whoever answers with a server error, a gateway among them, does not say how far it came.
+_MAY_HAVE_RUN: Final = Q(state=RunState.FAILED) & (_UNKNOWN | Q(http_status__gte=500))
 
 
 def for_requests(
@@ -19,23 +27,22 @@ def for_requests(
     denied, newest first, and `customers` says whose each conversation is. One query, none when nothing waits."""
     if not waiting:
         return {}
-    ran = Q(state=RunState.COMPLETED, refusal__isnull=True)
-    may_have_run = Q(state=RunState.FAILED, code__in=outcomes.MAY_HAVE_HAPPENED) & ~Q(detail=NOTHING_SENT)
-    runs = ToolRun.objects.filter(
-        ran | may_have_run,
-        workspace_id=waiting[0].workspace_id,
-        conversation__customer_id__in=set(customers.values()),
-        tool_name__in=[request.tool_name for request in waiting],
-        input__in=[request.input for request in waiting],
-    ).order_by("ended_at")
-    last = {
-        (run.conversation.customer_id, run.tool_name, run.input): run
-        for run in runs.select_related("conversation")
-        if run.conversation
-    }
+    runs = (
+        ToolRun.objects.annotate(value=Cast("input", JSONField()))
+        .filter(
+            _RAN | _MAY_HAVE_RUN,
+            workspace_id=waiting[0].workspace_id,
+            conversation__customer_id__in=set(customers.values()),
+            tool_name__in=[request.tool_name for request in waiting],
+            value__in=[strict_json.loads(request.input) for request in waiting],
+        )
+        .order_by("ended_at")
+        .select_related("conversation")
+    )
+    last = {(run.conversation.customer_id, run.tool_name, _value(run.input)): run for run in runs if run.conversation}
     return {
         request.id: [
-            *_ran(last.get((customers[request.conversation_id], request.tool_name, request.input))),
+            *_ran(last.get((customers[request.conversation_id], request.tool_name, _value(request.input)))),
             *_refused(request, denied),
         ]
         for request in waiting
@@ -43,9 +50,10 @@ def for_requests(
 
 
 def _ran(run: ToolRun | None) -> Iterable[Heed]:
-    if run is None:
+    if not run:
         return
-    by = f", approved by {run.approver_name}" if run.approver_name else ""
+    how = "approved" if run.approval else "run"
+    by = f", {how} by {run.approver_name}" if run.approver_name else ""
     when = f"{times.moment(run.queued_at)}{by}"
     if run.state == RunState.COMPLETED:
         yield Heed(f"The same input ran for this customer before: {when}.")
@@ -56,7 +64,15 @@ def _ran(run: ToolRun | None) -> Iterable[Heed]:
 def _refused(request: ToolApproval, denied: Iterable[ToolApproval]) -> Iterable[Heed]:
     same = (each for each in denied if each.conversation_id == request.conversation_id)
     last = next((each for each in same if each.tool_name == request.tool_name), None)
-    if last and last.input == request.input:
-        yield Heed("The team refused exactly this before.")
-    elif last:
-        yield Heed("The input changed since the team last refused it.")
+    if last is None:
+        return
+    who = "reviewer" if last.decided_by_kind == ActorKind.REVIEWER else "team"
+    if _value(last.input) == _value(request.input):
+        yield Heed(f"The {who} refused exactly this before.")
+    else:
+        yield Heed(f"The input changed since the {who} last refused it.")
+
+
+def _value(input_text: str) -> bytes:
+    """The same for two inputs that are one value, in whatever order their keys stand."""
+    return canonical_json.dumps(strict_json.loads(input_text))

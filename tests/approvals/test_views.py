@@ -18,12 +18,13 @@ from conversations import access, threads
 from conversations.models import Status
 from median_site.dashboard import pushes, thread
 from median_site.lib import clock, live
+from median_site.lib.actors import reviewer
 from team.models import Event, Teammate
 from tests.approvals.requests import INPUT, lines_of, request
 from tests.world import World
 from tools import outcomes, runs
-from tools.client import Failure
-from tools.models import ToolRun
+from tools.client import Answer, Failure
+from tools.models import Starter, ToolRun
 
 SignIn = Callable[[Teammate], Client]
 HTMX = {"HX-Request": "true"}
@@ -284,6 +285,37 @@ def test_a_waiting_card_mentions_an_earlier_attempt_that_may_have_been_done(worl
         r"Check whether the action completed\.",
         card(card_in_thread(world, again)),
     )
+
+
+REFUND_AGAIN = '{"reason":"damaged","orderNumber":"ORD-1042"}'
+
+
+def test_it_warns_of_the_same_input_whatever_the_order_of_its_keys_and_by_whom_it_ran(world: World) -> None:
+    by_hand = runs.queue(
+        threads.start(world.ana), tool_name="refundOrder", tool_label="Refund order", tool_id=None, endpoint_id="",
+        risk="high", input_text=REFUND_AGAIN, started_by=Starter.TEAMMATE, by=world.kim.actor,
+    )  # fmt: skip
+    end(by_hand.id, '{"refunded":true}')
+
+    words = card(card_in_thread(world, request(world)))
+
+    assert re.search(r"The same input ran for this customer before: .+ at \d\d:\d\d, run by Kim Ito\.", words)
+
+
+@pytest.mark.parametrize(("status", "warns"), [(504, True), (404, False)])
+def test_what_a_server_error_came_of_may_have_been_done(status: int, warns: bool, world: World) -> None:
+    tried = request(world)
+    decisions.approve(tried.id, by=world.sam.actor)
+    came = Answer(status=status, headers={}, body=b"", text="", replaced=False, truncated=False, elapsed_s=0.1)
+    end(tried.id, outcome=outcomes.from_answer(came, kind="manifest"))
+    assert ("The same input was tried for this customer" in card(card_in_thread(world, request(world)))) is warns
+
+
+def test_it_says_who_refused_an_input_that_changed_since(world: World) -> None:
+    denied = request(world, tool="refundSmallOrder")
+    decisions.deny(denied.id, by=reviewer(world.fernhill.id), reason="No.")
+    again = request(world, tool="refundSmallOrder", input_text='{"orderNumber":"ORD-1042","reason":"late"}')
+    assert "The input changed since the reviewer last refused it." in card(card_in_thread(world, again))
 
 
 def end(call_id: str, raw: str = "", outcome: outcomes.Outcome | None = None, *, written: bool = True) -> None:
