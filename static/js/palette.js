@@ -75,7 +75,7 @@
     timer = setTimeout(look, PAUSE);
   });
   input.addEventListener("keydown", (event) => {
-    if (event.isComposing) return;
+    if (event.isComposing || event.keyCode === 229) return; // Safari says so by the number alone
     const options = shown(), at = options.indexOf(marked());
     if (event.key === "ArrowDown" || event.key === "ArrowUp") mark(options.at((at + (event.key === "ArrowDown" ? 1 : -1)) % options.length));
     else if (event.key === "Enter") pick(marked());

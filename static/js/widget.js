@@ -94,7 +94,7 @@ form.addEventListener("submit", (event) => { event.preventDefault(); sendMessage
 again.addEventListener("click", () => form.requestSubmit());
 text.addEventListener("input", keep);
 text.addEventListener("keydown", (event) => {
-  if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); form.requestSubmit(); }
+  if (event.key === "Enter" && !event.shiftKey && !event.isComposing && event.keyCode !== 229) { event.preventDefault(); form.requestSubmit(); }
 });
 $("w-intro").addEventListener("click", ({ target }) => {
   if (target.matches("button")) { text.value = target.textContent; form.requestSubmit(); }

@@ -1,9 +1,10 @@
 """One card in several windows: its steps, a second press, a late press, and what was missed while the line was down."""
 
 import re
+from dataclasses import replace
 
 import pytest
-from playwright.sync_api import Page, WebSocketRoute, expect
+from playwright.sync_api import Page, Route, WebSocketRoute, expect
 
 from approvals import decisions
 from approvals.models import ToolApproval
@@ -13,6 +14,7 @@ from team.models import Event
 from tests.approvals.requests import request
 from tests.browser.conftest import OpenWindow, card_of, deafen, reads
 from tests.chromium import Complaints
+from tests.waiting import until
 from tests.web_process import WebProcess
 from tests.world import World
 from tools import outcomes, runs
@@ -154,3 +156,50 @@ def test_a_decision_while_the_line_was_down_is_caught_up(
     expect(kim.locator("#offline")).to_be_hidden()
     expect(kim.locator(".line", has_text="Sam approved running Refund order")).to_have_count(1)
     expect(kim.locator("#reply")).to_have_value("Half a sentence")
+
+
+def test_the_bar_above_the_composer_answers_at_a_desk_and_only_leads_to_the_card_on_a_phone(
+    approval: ToolApproval, sam: Page
+) -> None:
+    ask = sam.locator("#thread-ask")
+    reads(ask.locator("p"), "Median AI needs approval to run Refund order ORD-1042, damaged Show request")
+    sam.set_viewport_size({"width": 360, "height": 740})
+    reads(ask.locator("p"), "Median AI needs approval to run Refund order")
+    expect(ask.locator("[data-approve]")).to_be_hidden()
+    ask.get_by_role("link", name="Show request").click()
+    expect(card_of(sam)).to_be_in_viewport()
+    expect(card_of(sam).locator("h2")).to_be_focused()
+    sam.set_viewport_size({"width": 1280, "height": 800})
+    ask.get_by_role("button", name="Approve and run").click()
+    reads(card_of(sam).locator(".outcome"), "Approved by you · running now")
+    expect(ask).to_be_hidden()
+    assert decided(approval) == 1
+
+
+def test_a_press_while_another_thread_is_on_its_way_goes_to_the_thread_it_was_made_in(
+    world: World, approval: ToolApproval, sam: Page
+) -> None:
+    other = threads.start(world.ana)
+    threads.customer_wrote(other.id, body="Another refund, please.", client_id="message-2")
+    second = request(replace(world, conversation=other))
+    sam.locator("#reply").fill("For the first thread")
+    under_way: list[Route] = []
+    sam.route(f"**/inbox/{other.id}/", lambda route: under_way.append(route))
+    button = card_of(sam).locator("[data-approve]").bounding_box()
+    assert button
+    sam.locator(f'.qrow[href="/inbox/{other.id}/"]').click(no_wait_after=True)
+    until(lambda: sam.wait_for_timeout(20) or under_way)
+
+    sam.mouse.click(button["x"] + 5, button["y"] + 5)
+    until(lambda: sam.wait_for_timeout(20) or decided(approval) == 1)
+    under_way[0].continue_()
+
+    sam.wait_for_url(f"**/inbox/{other.id}/")
+    expect(card_of(sam)).to_have_count(1)
+    expect(card_of(sam)).to_have_attribute("data-approval", second.id)
+    expect(card_of(sam)).to_have_attribute("data-state", "pending")
+    expect(sam.locator("#reply")).to_have_value("")
+    assert decided(second) == 0
+    sam.go_back()
+    expect(sam.locator("#reply")).to_have_value("For the first thread")
+    reads(card_of(sam).locator(".outcome"), "Approved by you · running now")
