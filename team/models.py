@@ -129,7 +129,7 @@ class Notification(models.Model):
     kind = models.CharField(max_length=8, choices=NotificationKind)
     conversation_id = models.CharField(max_length=32)
     number = models.BigIntegerField(default=0)
-    # Who did it, as they were called then; empty when nobody did.
+    # The teammate who did it, as they were called then. "the API" has no id; when nobody did it, neither is there.
     by_id = models.CharField(max_length=32, blank=True)
     by_name = models.CharField(max_length=150, blank=True)
     created_at = models.DateTimeField(default=clock.now, editable=False)

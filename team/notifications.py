@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from django.db.models import QuerySet
 
 from median_site.lib import clock, live
-from median_site.lib.actors import Actor
+from median_site.lib.actors import Actor, ActorKind
 from team.models import Notification, NotificationKind, Teammate
 
 
@@ -18,10 +18,11 @@ def notify(
 
     `number`: the item of the thread that it is about. Reading so far reads the notification too.
     """
+    is_teammate = by.kind == ActorKind.TEAMMATE
     add(
         Notification(
             workspace_id=by.workspace_id, teammate_id=teammate_id, kind=kind, conversation_id=conversation_id,
-            number=number, by_id=by.id, by_name=by.name,
+            number=number, by_id=by.id if is_teammate else "", by_name=by.name if is_teammate else by.short_name,
         )
         for teammate_id in dict.fromkeys(teammate_ids) if teammate_id != by.id
     )  # fmt: skip

@@ -84,8 +84,9 @@ def draw(rows: Sequence[Notification]) -> list[Notice]:
     for row in rows:
         customer = customers.get(row.conversation_id)
         if customer:
-            who = Actor(ActorKind.TEAMMATE, row.workspace_id, name=row.by_name).short_name
-            says = SAYS[row.kind].format(who=who)
+            teammate = Actor(ActorKind.TEAMMATE, row.workspace_id, name=row.by_name)
+            says = SAYS[row.kind].format(who=teammate.short_name if row.by_id else row.by_name)
+            says = says[:1].upper() + says[1:]
             note = said.get((row.conversation_id, row.number), "")
             html = fragments.render("notices/_notice.html", row=row, says=says, customer=customer, note=note)
             drawn.append(Notice(row, f"{says}: {customer.display_name}", html))

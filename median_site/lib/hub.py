@@ -133,8 +133,11 @@ class Hub:
         self.ignored = 0
 
     async def enter(self, socket: Socket) -> None:
+        is_first = not self._sockets[socket.workspace_id]
         self._sockets[socket.workspace_id].add(socket)
         await self._layer.group_add(live.group_of(socket.workspace_id), await asyncio.shield(self._channel))
+        if is_first:
+            self._board.join(socket.workspace_id)
 
     async def leave(self, socket: Socket) -> None:
         for feed in [feed for watcher, feed in self._watched if watcher is socket]:
@@ -169,14 +172,15 @@ class Hub:
                 del self._topics[key]
 
     def is_here(self, socket: Socket, feed: str, *, id: str | None = None, typing: Typing = "") -> None:
-        """The socket's person looks at, or types in, what it watches of this feed.
+        """The socket's person looks at, or types in, what it watches of this feed, if anything.
 
-        Raises ValueError when that is nothing, or nothing with this id: whoever may watch it has been let in.
+        Raises ValueError when that is not what has this id: what is watched is what the person may see.
         """
         _, _, watched = self._watched.get((socket, feed), ("", "", ""))
-        if not watched or id not in {None, watched}:
+        if id not in {None, watched}:
             raise ValueError("it is not watched")
-        self._board.here(socket, watched, typing=typing)
+        if watched:
+            self._board.here(socket, watched, typing=typing)
 
     def is_away(self, socket: Socket) -> None:
         """The socket's person looks at something else; the page is still open."""

@@ -3,7 +3,8 @@
 What it costs: a browser says every BEAT that it is there, to its own web process, which only notes the time. The other
 processes are told the few who are in a thread when that changes, and all of it again every BEAT, in one statement for
 all threads and at most one each TICK. So 200 tabs are 20 small frames a second, and one NOTIFY in ten seconds while
-nobody comes, goes or starts to type; two a second at most, whatever they do.
+nobody comes, goes or starts to type; two a second at most, whatever they do. A process that hears of a workspace anew
+asks the others once.
 """
 
 import asyncio
@@ -59,7 +60,9 @@ class Scene:
 
 
 class Bell(TypedDict):
-    """What a process tells the others: all that it knows of a thread. Said again it changes nothing."""
+    """What a process tells the others: all its people in a thread; said again it changes nothing. Without a thread it
+    asks the others to say so of every thread of the workspace.
+    """
 
     type: Literal["presence"]
     process: str
@@ -103,6 +106,11 @@ class Board:
         if place:
             self._dirty.add(place.thread)
 
+    def join(self, workspace_id: str) -> None:
+        """This process hears of the workspace from now on."""
+        self._dirty.add((workspace_id, ""))
+        self._tick_on()
+
     def forget(self, workspace_id: str) -> None:
         """This process hears nothing of the workspace any more."""
         for thread in [thread for thread in self._heard if thread[0] == workspace_id]:
@@ -110,6 +118,9 @@ class Board:
 
     def hear(self, bell: Bell) -> None:
         thread = (bell["workspace"], bell["thread"])
+        if not bell["thread"]:
+            self._dirty |= {place.thread for place in self._places.values() if place.thread[0] == bell["workspace"]}
+            return
         before = self.scene(*thread)
         people = tuple(Person(id, name, initials, typing_of(word)) for id, name, initials, word in bell["people"])
         self._heard[thread][bell["process"]] = (Scene(people, bell["customer"]), _now() + GONE)

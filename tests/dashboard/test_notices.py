@@ -14,6 +14,7 @@ from conversations.models import Conversation, Item
 from median_site.dashboard import notices, queue
 from median_site.dashboard.queue import Filter
 from median_site.lib import clock, live
+from median_site.lib.actors import Actor, ActorKind
 from median_site.lib.db import in_thread
 from team import notifications
 from team.models import Notification, NotificationKind, Role, Teammate
@@ -73,6 +74,13 @@ def test_names_are_text_whatever_they_are(world: World) -> None:
     assert (told(odd), told(twin), told(world.kim)) == (["mention"], ["mention"], ["mention"])
     Teammate.objects.filter(id=odd.id).update(name="Else")
     assert f'data-mentions="{odd.id}">@*&lt;b' in page_of(world)
+
+
+def test_a_note_by_the_api_mentions_too(world: World, browser_of: SignIn) -> None:
+    api = Actor(ActorKind.API, world.fernhill.id, id="key", name="Deploy script")
+    threads.note(world.conversation.id, by=api, body="@Kim Ito")
+
+    assert "<b>The API mentioned you</b>" in browser_of(world.kim).get("/notifications/").content.decode()
 
 
 def test_only_notes_mention_and_only_the_team(world: World) -> None:

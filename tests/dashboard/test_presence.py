@@ -11,7 +11,7 @@ from median_site.lib import hub as hubs
 from median_site.lib import live, presence
 from median_site.lib.db import in_thread
 from median_site.lib.hub import Socket
-from median_site.lib.presence import Bell, Board
+from median_site.lib.presence import Bell, Board, Person
 from team import roster
 from team.models import Event, Teammate
 from tests.dashboard.threads_at_hand import write
@@ -152,3 +152,31 @@ async def test_what_is_told_does_not_grow_with_the_tabs_and_their_beats(monkeypa
     await asyncio.sleep(0.2)
     assert len(told) == 2
     assert all(bell["people"] == [] for bell in told[1])
+
+
+async def test_a_process_that_comes_anew_hears_who_is_there_already(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(presence, "TICK", 0.02)
+    loop, boards = asyncio.get_running_loop(), []
+
+    def tell(bells: list[Bell]) -> None:
+        for bell in bells:
+            for board in boards:
+                loop.call_soon_threadsafe(board.hear, bell)
+
+    boards += [Board(tell=tell, changed=lambda *_: None)]
+    boards[0].here(Socket(workspace_id="w", person="kim", name="Kim", initials="KI"), "thread", typing="reply")
+    await asyncio.sleep(0.1)
+    changes: list[tuple[str, str]] = []
+    boards += [Board(tell=tell, changed=lambda *change: changes.append(change))]
+
+    boards[1].join("elsewhere")
+    await asyncio.sleep(0.1)
+    assert changes == []
+    boards[1].join("w")
+    while not changes:
+        await asyncio.sleep(0.02)
+
+    assert changes == [("w", "thread")]
+    assert boards[1].scene("w", "thread").people == (Person("kim", "Kim", "KI", "reply"),)
+    boards[1].forget("w")
+    assert boards[1].scene("w", "thread").people == ()
