@@ -4,10 +4,10 @@ from django.dispatch import receiver
 
 from agent import errands, turns
 from agent.rows import ErrandKind
-from approvals.models import State, ToolApproval
 from approvals.signals import left_to_team, outcome_known
 from conversations.models import Conversation, Status
 from conversations.signals import conversation_ended, customer_wrote, handed_back, taken_over
+from median_site.lib.statement import Statement
 from tools.models import Starter, ToolRun
 from tools.signals import run_ended
 
@@ -18,20 +18,19 @@ def answer_customer(conversation: Conversation, **_: object) -> None:
 
 
 @receiver(outcome_known, dispatch_uid="agent.outcome_known")
-def tell_outcome(approval: ToolApproval, conversation: Conversation, **_: object) -> None:
-    because = "denied" if approval.state == State.DENIED else "run_ended"
-    turns.ask(conversation, because=because)
+def tell_outcome(because: str, statement: Statement, source: str, **_: object) -> None:
+    turns.add(because, source=source, to=statement)
 
 
 @receiver(left_to_team, dispatch_uid="agent.left_to_team")
-def tell_that_a_teammate_decides(conversation: Conversation, **_: object) -> None:
-    turns.ask(conversation, because="left_to_team")
+def tell_that_a_teammate_decides(statement: Statement, source: str, **_: object) -> None:
+    turns.add("left_to_team", source=source, to=statement)
 
 
 @receiver(run_ended, dispatch_uid="agent.run_stuck")
-def tell_stuck(run: ToolRun, conversation: Conversation, stuck: bool, **_: object) -> None:
+def tell_stuck(run: ToolRun, stuck: bool, statement: Statement, **_: object) -> None:
     if stuck and not run.approval and run.started_by != Starter.SESSION_START:
-        turns.ask(conversation, because="stuck")
+        turns.add("stuck", source="moved", to=statement)
 
 
 @receiver(conversation_ended, dispatch_uid="agent.learn")

@@ -15,6 +15,7 @@ from approvals.models import State, ToolApproval
 from conversations import threads
 from conversations.models import Conversation, ItemKind
 from median_site.lib import clock, live
+from median_site.lib.statement import Statement
 from team import events
 from team.events import Kind
 
@@ -38,6 +39,21 @@ def ask(conversation: Conversation, *, because: str) -> None:
     # The widget shows that an answer is coming.
     live.changed("thread", workspace_id=conversation.workspace_id, id=conversation.id, version=conversation.version)
     live.wake("agent")
+
+
+def add(because: str, *, source: str, to: Statement) -> None:
+    """Have a statement ask for a turn in the one conversation that `advanced` in it, if there is a row in `source`."""
+    asking = f"advanced where status = 'open' and handler = 'agent' and exists (select from {source})"  # noqa: S608
+    waiting = "select from agent_turn t where t.conversation_id = advanced.id and t.state = 'queued'"
+    to.add(
+        "needed",
+        f"update agent_turn t set needs = asking.version from (select * from {asking}) asking"  # noqa: S608
+        " where t.conversation_id = asking.id and t.state = 'queued'",
+    )
+    turn = Turn(because=because, queued_at=clock.now())
+    columns = {"workspace_id": "advanced.workspace_id", "conversation_id": "advanced.id", "needs": "advanced.version"}
+    to.insert("turn", turn, source=f"{asking} and not exists ({waiting})", **columns)
+    to.ring(live.wakes("agent", source=source))
 
 
 def stop(conversation: Conversation) -> None:

@@ -1,33 +1,40 @@
 """The state of a request, and the only place that moves it.
 
 Every move is one conditional UPDATE under the conversation's lock, decided by the database's clock. Whoever comes
-second gets the published sentence; the row, the line, the run and the push are one transaction.
+second gets the published sentence; the row, the line, the run and the push are one statement (lib.statement).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
 from django.db import transaction
-from django.db.models.functions import Now
 
-from approvals import access, alarm, errors, reviews
-from approvals.models import ExpiredBecause, ReviewOutcome, State, ToolApproval, ToolApprovalQuerySet
+from approvals import access, alarm, errors, marks, reviews
+from approvals.models import ExpiredBecause, ReviewOutcome, State, ToolApproval
 from approvals.signals import left_to_team, outcome_known
 from conversations import bulk, threads
-from conversations.bulk import Mark
 from conversations.models import Conversation, ItemKind
-from median_site.lib import canonical_json, clock, ids, strict_json
+from median_site.lib import canonical_json, clock, ids, rows, strict_json
 from median_site.lib.actors import Actor, ActorKind, reviewer, system
 from median_site.lib.errors import DomainError
-from median_site.lib.strict_json import Json
+from median_site.lib.statement import Statement
 from team import events
 from team.events import Entry, Kind
 from tools import runs
-from tools.models import Risk, RunState, Starter, Tool, ToolRun
+from tools.models import Risk, Tool
 
 LIFETIME: Final = timedelta(hours=24)
 OPEN_LIMIT: Final = 3
+
+_LOCK: Final = (
+    "select from conversations_conversation where id in"
+    " (select conversation_id from approvals_toolapproval where id = any(%s)) order by id for no key update"
+)
+_READING: Final = "a.state = 'reviewing'"
+_STILL_READING: Final = (
+    f"{_READING} and a.requested_at > clock_timestamp() - interval '{reviews.LIMIT.total_seconds()} seconds'"
+)
 
 
 def request(conversation: Conversation, *, tool: Tool, input_text: str, turn_id: str, by: Actor) -> ToolApproval:
@@ -55,9 +62,12 @@ def request(conversation: Conversation, *, tool: Tool, input_text: str, turn_id:
         requested_at=now,
         expires_at=now + LIFETIME,
     )
-    _record(Kind.APPROVAL_REVIEWING if is_reviewed else Kind.APPROVAL_REQUESTED, approval, by=by)
+    events.record(
+        Kind.APPROVAL_REVIEWING if is_reviewed else Kind.APPROVAL_REQUESTED, by=by, conversation_id=conversation.id,
+        subject_id=approval.id, tool_name=tool.name, data={"label": tool.label, "risk": tool.risk},
+    )  # fmt: skip
     threads.add(conversation, kind=ItemKind.APPROVAL, by=by, ref=approval.id)
-    _mark(conversation)
+    marks.refresh(conversation)
     if is_reviewed:
         reviews.queue(approval)
     alarm.set_for(now + reviews.LIMIT if is_reviewed else approval.expires_at)
@@ -69,40 +79,18 @@ def approve(approval_id: str, *, by: Actor, reason: str = "") -> ToolApproval:
 
     `reason` is the reviewer's. Raises NotFound, AlreadyReviewed, ExpiredUnanswered, ExpiredEnded, ExpiredRemoved.
     """
-    with transaction.atomic():
-        conversation = _lock(by, approval_id)
-        if not _decide(approval_id, to=State.EXECUTING, by=by, reason=reason):
-            return _second(approval_id, by=by, wanted=True)
-        approval = access.approval(by, approval_id)
-        _record(Kind.APPROVED, approval, by=by)
-        _changed(conversation, approval)
-        runs.queue(
-            conversation,
-            tool_name=approval.tool_name,
-            tool_label=approval.tool_label,
-            tool_id=approval.tool_id,
-            endpoint_id=approval.endpoint_id,
-            risk=approval.risk,
-            input_text=approval.input,
-            started_by=Starter.AGENT,
-            call_id=approval.id,
-            turn_id=approval.turn_id,
-            approval={"kind": by.kind, "name": by.approver_name, "at": int(clock.now().timestamp())},
-        )
-    return approval
+    statement = Statement()
+    runs.queue_approved(by=by, to=statement)
+    decided = _decide(approval_id, to=State.EXECUTING, kind=Kind.APPROVED, by=by, reason=reason, statement=statement)
+    return decided or _second(approval_id, by=by, wanted=True)
 
 
 def deny(approval_id: str, *, by: Actor, reason: str = "") -> ToolApproval:
     """Refuse the call; `reason` is for the team alone. Second presses and errors as in `approve`."""
-    with transaction.atomic():
-        conversation = _lock(by, approval_id)
-        if not _decide(approval_id, to=State.DENIED, by=by, reason=reason):
-            return _second(approval_id, by=by, wanted=False)
-        approval = access.approval(by, approval_id)
-        _record(Kind.DENIED, approval, by=by)
-        _changed(conversation, approval)
-        outcome_known.send(sender=ToolApproval, approval=approval, conversation=conversation)
-    return approval
+    statement = Statement()
+    outcome_known.send(sender=ToolApproval, because="denied", statement=statement, source="moved")
+    decided = _decide(approval_id, to=State.DENIED, kind=Kind.DENIED, by=by, reason=reason, statement=statement)
+    return decided or _second(approval_id, by=by, wanted=False)
 
 
 def pass_on(approval_id: str, *, workspace_id: str, reason: str) -> bool:
@@ -117,73 +105,106 @@ def unchecked(approval_id: str, *, workspace_id: str, reason: str) -> bool:
 
 def expire_with_conversation(conversation: Conversation) -> None:
     """The conversation, locked by the caller, has ended: its decidable requests end with it."""
-    if not _expire(ToolApproval.objects.filter(conversation=conversation), because=ExpiredBecause.CONVERSATION_ENDED):
-        _mark(conversation)
+    decidable = ToolApproval.objects.decidable().filter(conversation=conversation)
+    if not expire_all(list(decidable.values_list("id", flat=True)), because=ExpiredBecause.CONVERSATION_ENDED):
+        marks.refresh(conversation)
 
 
 def expire_all(approval_ids: Collection[str], *, because: ExpiredBecause) -> int:
     """Expire those that can still be decided and, if unanswered, are past their time, in one transaction.
 
-    Gives how many: of any number of callers with the same requests, each request counts for one.
+    Gives how many: of any number of callers with the same requests, each request counts for one. One whose time was
+    over already went unanswered, whatever came after.
     """
-    with transaction.atomic():
-        asked = ToolApproval.objects.filter(id__in=approval_ids)
-        bulk.lock(asked.values_list("conversation_id", flat=True))
-        return _expire(asked, because=because)
+    late = 0
+    if because != ExpiredBecause.UNANSWERED:
+        late = expire_all(approval_ids, because=ExpiredBecause.UNANSWERED)
+    set_to = {"state": State.EXPIRED.value, "expired_because": because.value, "told_in_turn": ""}
+    where = "a.expires_at <= clock_timestamp()" if because == ExpiredBecause.UNANSWERED else "true"
+    entry = Entry(kind=Kind.EXPIRED, by=system(""), data={"because": because.value})
+    statement = Statement()
+    reviews.close(ReviewOutcome.DROPPED, to=statement)
+    return late + len(_move(approval_ids, set_to, where=where, values=[], entry=entry, statement=statement))
 
 
-def settle(run: ToolRun, conversation: Conversation) -> None:
-    """The run of an approved call has ended, under the conversation's lock: the request follows it."""
-    to = State.COMPLETED if run.state == RunState.COMPLETED else State.FAILED
-    moved = ToolApproval.objects.filter(id=run.id, state=State.EXECUTING).update(state=to)
-    if moved:
-        approval = ToolApproval.objects.get(id=run.id)
-        _mark(conversation, failed=approval.tool_label if to == State.FAILED else "")
-        outcome_known.send(sender=ToolApproval, approval=approval, conversation=conversation)
+def settle(*, failed: bool, to: Statement) -> None:
+    """The run of an approved call, a statement's part `moved`, ends in it: the request follows."""
+    state = State.FAILED if failed else State.COMPLETED
+    to.add(
+        "settled",
+        "update approvals_toolapproval a set state = %s from moved where a.id = moved.id and a.state = 'executing'"
+        " returning a.conversation_id, a.tool_label as label",
+        state.value,
+    )
+    marks.add(source="settled", failed=failed, to=to)
+    outcome_known.send(sender=ToolApproval, because="run_ended", statement=to, source="settled")
 
 
-def _lock(by: Actor, approval_id: str) -> Conversation:
-    return threads.lock(access.conversation_id_of(by, approval_id))
-
-
-def _decide(approval_id: str, *, to: State, by: Actor, reason: str = "") -> bool:
+def _decide(
+    approval_id: str, *, to: State, kind: Kind, by: Actor, reason: str, statement: Statement
+) -> ToolApproval | None:
     """The one statement that decides. The deadline is the database's; an ended conversation has none to decide.
 
-    The reviewer decides only what it still has, and within its five minutes.
+    The reviewer decides only what it still has, and within its five minutes. None when there was nothing to decide.
     """
     is_reviewer = by.kind == ActorKind.REVIEWER
-    decidable = ToolApproval.objects.decidable().filter(
-        id=approval_id, workspace_id=by.workspace_id, expires_at__gt=Now(), conversation__status="open"
-    )
+    set_to: dict[str, object] = {
+        "state": to.value, "decided_at": clock.now(), "decided_by_kind": by.kind.value, "decided_by_id": by.id,
+        "decided_by_name": by.name, "told_in_turn": "", "review_reason" if is_reviewer else "reason": reason,
+    }  # fmt: skip
+    where, values = "c.status = 'open' and a.expires_at > clock_timestamp() and a.workspace_id = %s", [by.workspace_id]
+    own = ReviewOutcome.DENIED if to == State.DENIED else ReviewOutcome.APPROVED
     if is_reviewer:
-        decidable = decidable.filter(state=State.REVIEWING, requested_at__gt=Now() - reviews.LIMIT)
-    decided = decidable.update(
-        state=to, decided_at=clock.now(), decided_by_kind=by.kind, decided_by_id=by.id, decided_by_name=by.name,
-        told_in_turn="", **{"review_reason" if is_reviewer else "reason": reason},
-    )  # fmt: skip
-    if decided:
-        own = ReviewOutcome.DENIED if to == State.DENIED else ReviewOutcome.APPROVED
-        reviews.close(approval_id, outcome=own if is_reviewer else ReviewOutcome.DROPPED)
-    return bool(decided)
+        where = f"{where} and {_STILL_READING}"
+    reviews.close(own if is_reviewer else ReviewOutcome.DROPPED, to=statement)
+    entry = Entry(kind=kind, by=by)
+    moved = _move([approval_id], set_to, where=where, values=values, entry=entry, statement=statement)
+    return moved[0] if moved else None
 
 
 def _leave_to_team(approval_id: str, *, workspace_id: str, reason: str, outcome: ReviewOutcome) -> bool:
-    by = reviewer(workspace_id)
+    passed = outcome == ReviewOutcome.PASSED
+    set_to = {"state": State.PENDING.value, "review": outcome.value, "review_reason": reason}
+    where = f"c.status = 'open' and a.workspace_id = %s and {_STILL_READING if passed else _READING}"
+    entry = Entry(kind=Kind.APPROVAL_PASSED_ON if passed else Kind.APPROVAL_UNCHECKED, by=reviewer(workspace_id))
+    statement = Statement()
+    marks.add(still_open=True, to=statement)
+    reviews.close(outcome, to=statement)
+    left_to_team.send(sender=ToolApproval, statement=statement, source="moved")
     with transaction.atomic():
-        conversation = _lock(by, approval_id)
-        held = ToolApproval.objects.filter(id=approval_id, state=State.REVIEWING, conversation__status="open")
-        if outcome == ReviewOutcome.PASSED:
-            held = held.filter(requested_at__gt=Now() - reviews.LIMIT)
-        if not held.update(state=State.PENDING, review=outcome, review_reason=reason):
-            return False
-        approval = access.approval(by, approval_id)
-        passed = outcome == ReviewOutcome.PASSED
-        _record(Kind.APPROVAL_PASSED_ON if passed else Kind.APPROVAL_UNCHECKED, approval, by=by)
-        _changed(conversation, approval)
-        reviews.close(approval_id, outcome=outcome)
-        alarm.set_for(approval.expires_at)
-        left_to_team.send(sender=ToolApproval, approval=approval, conversation=conversation)
-    return True
+        moved = _move([approval_id], set_to, where=where, values=[workspace_id], entry=entry, statement=statement)
+        for approval in moved:
+            alarm.set_for(approval.expires_at)
+    return bool(moved)
+
+
+def _move(
+    approval_ids: Collection[str],
+    set_to: Mapping[str, object],
+    *,
+    where: str,
+    values: Sequence[object],
+    entry: Entry,
+    statement: Statement,
+) -> list[ToolApproval]:
+    """Move those of these requests that can be decided, with a row of the log each and all that the statement adds.
+
+    `where` says more about a request `a` in a conversation `c`. Gives those that moved, as they are now.
+    """
+    statement.add(
+        "moved",
+        f"update approvals_toolapproval a set {', '.join(f'{name} = %s' for name in set_to)}"  # noqa: S608
+        f" from conversations_conversation c where a.id = any(%s) and c.id = a.conversation_id"
+        f" and a.state in ('reviewing', 'pending') and {where} returning a.*, a.tool_label as label,"
+        " 'approval' as card, jsonb_build_object('label', a.tool_label, 'risk', a.risk) as data",
+        *set_to.values(), list(approval_ids), *values,
+    )  # fmt: skip
+    if "marks" not in statement:
+        marks.add(to=statement)
+    events.add(entry, to=statement)
+    bulk.advance(to=statement)
+    give = f"{rows.columns(ToolApproval, of='moved')} from moved"
+    return [rows.load(ToolApproval, row) for row in statement.run(lock=_LOCK, values=[list(approval_ids)], give=give)]
 
 
 def _second(approval_id: str, *, by: Actor, wanted: bool) -> ToolApproval:
@@ -204,27 +225,6 @@ def _second(approval_id: str, *, by: Actor, wanted: bool) -> ToolApproval:
     raise reasons.get(approval.expired_because, errors.ExpiredUnanswered)
 
 
-def _expire(asked: ToolApprovalQuerySet, *, because: ExpiredBecause) -> int:
-    """Expire requests whose conversations are locked, so that nobody decides them between these statements.
-
-    One whose time was over already went unanswered, whatever came after.
-    """
-    rows, late = asked.decidable(), 0
-    if because == ExpiredBecause.UNANSWERED:
-        rows = rows.filter(expires_at__lte=Now())
-    else:
-        late = _expire(asked, because=ExpiredBecause.UNANSWERED)
-    expired = list(rows.order_by("conversation_id", "id"))
-    if expired:
-        moving = ToolApproval.objects.decidable().filter(id__in=[row.id for row in expired])
-        moving.update(state=State.EXPIRED, expired_because=because, told_in_turn="")
-        in_review = [row.id for row in expired if row.state == State.REVIEWING]
-        reviews.close(*in_review, outcome=ReviewOutcome.DROPPED)
-        events.record_all(_entry(Kind.EXPIRED, row, by=system(row.workspace_id), because=because) for row in expired)
-        bulk.mark(_marks({row.conversation_id for row in expired}), cards=[row.id for row in expired])
-    return late + len(expired)
-
-
 def _check_caps(conversation: Conversation, *, tool_name: str, input_text: str) -> None:
     open_names = list(ToolApproval.objects.open().filter(conversation=conversation).values_list("tool_name", flat=True))
     if tool_name in open_names:
@@ -241,46 +241,3 @@ def _check_caps(conversation: Conversation, *, tool_name: str, input_text: str) 
 def _same(one: str, other: str) -> bool:
     """Whether two inputs are one value, in whatever order their keys stand."""
     return canonical_json.dumps(strict_json.loads(one)) == canonical_json.dumps(strict_json.loads(other))
-
-
-def _changed(conversation: Conversation, approval: ToolApproval) -> None:
-    """The card of a request in a locked conversation has changed, and perhaps what the queue's row says."""
-    bulk.mark(_marks([conversation.id]), cards=[approval.id])
-
-
-def _mark(conversation: Conversation, *, failed: str = "") -> None:
-    bulk.mark(_marks([conversation.id], failed=failed), cards=[])
-
-
-def _marks(conversation_ids: Collection[str], *, failed: str = "") -> dict[str, Mark]:
-    """What the queue's rows say: what waits for the team, else what is being checked, else what did not run."""
-    decidable: dict[str, list[tuple[str, str]]] = {id: [] for id in conversation_ids}
-    rows = ToolApproval.objects.decidable().filter(conversation_id__in=conversation_ids).order_by("-requested_at")
-    for id, state, label in rows.values_list("conversation_id", "state", "tool_label"):
-        decidable[id].append((state, label))
-    return {id: _mark_of(waiting, failed=failed) for id, waiting in decidable.items()}
-
-
-def _mark_of(decidable: Sequence[tuple[str, str]], *, failed: str) -> Mark:
-    pending = [label for state, label in decidable if state == State.PENDING]
-    if pending:
-        return Mark(len(pending), "waiting", pending[0])
-    if decidable:
-        return Mark(0, "reviewing", decidable[0][1])
-    return Mark(0, "failed" if failed else "", failed)
-
-
-def _record(kind: Kind, approval: ToolApproval, *, by: Actor) -> None:
-    events.record_all([_entry(kind, approval, by=by)])
-
-
-def _entry(kind: Kind, approval: ToolApproval, *, by: Actor, because: str = "") -> Entry:
-    data: dict[str, Json] = {"label": approval.tool_label, "risk": approval.risk}
-    return Entry(
-        kind=kind,
-        by=by,
-        conversation_id=approval.conversation_id,
-        subject_id=approval.id,
-        tool_name=approval.tool_name,
-        data=data | {"because": because} if because else data,
-    )

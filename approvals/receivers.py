@@ -10,6 +10,7 @@ from approvals import decisions, expiry
 from approvals.models import ToolApproval
 from conversations.models import Conversation
 from conversations.signals import conversation_ended
+from median_site.lib.statement import Statement
 from tools.models import Endpoint, ToolRun
 from tools.signals import endpoint_removed, run_ended, waiting_asked
 
@@ -20,9 +21,9 @@ def expire_with_conversation(conversation: Conversation, **_: object) -> None:
 
 
 @receiver(run_ended, dispatch_uid="approvals.run_ended")
-def settle(run: ToolRun, conversation: Conversation, **_: object) -> None:
+def settle(run: ToolRun, failed: bool, statement: Statement, **_: object) -> None:
     if run.approval:
-        decisions.settle(run, conversation)
+        decisions.settle(failed=failed, to=statement)
 
 
 @receiver(endpoint_removed, dispatch_uid="approvals.endpoint_removed")

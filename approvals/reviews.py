@@ -12,6 +12,7 @@ from django.db.models import Min, Q, QuerySet
 
 from approvals.models import Review, ReviewOutcome, ReviewState, ToolApproval
 from median_site.lib import clock, live
+from median_site.lib.statement import Statement
 
 LIMIT: Final = timedelta(minutes=5)
 # A process says that it lives every BEAT; a review whose process was silent for SILENT is taken up by another.
@@ -60,9 +61,15 @@ def again(approval_id: str) -> None:
     live.wake("agent")
 
 
-def close(*approval_ids: str, outcome: ReviewOutcome) -> None:
-    """These requests have left the reviewer, in the caller's transaction. The first outcome stands."""
-    _open().filter(approval_id__in=approval_ids).update(state=ReviewState.DONE, ended_at=clock.now(), outcome=outcome)
+def close(outcome: ReviewOutcome, *, to: Statement) -> None:
+    """The requests in its part `moved` leave the reviewer. The first outcome stands."""
+    to.add(
+        "reviews",
+        "update approvals_review r set state = 'done', ended_at = %s::timestamptz, outcome = %s"
+        " from moved where r.approval_id = moved.id and r.state <> 'done'",
+        clock.now(),
+        outcome.value,
+    )
 
 
 def overdue() -> list[str]:

@@ -1,10 +1,11 @@
-"""Signals that this app sends to the agent, always inside the transaction and under the conversation's lock."""
+"""Signals that this app sends to the agent, before the statement that brings them about (median_site.lib.statement)."""
 
 from django.dispatch import Signal
 
-# approval: ToolApproval, conversation: Conversation, locked. It was denied, or its run ended: the customer should know.
+# because: str, "denied" or "run_ended", statement: Statement, source: str, the part whose rows are the requests. They
+# were denied, or their runs ended: the customers should know.
 outcome_known = Signal()
 
-# approval: ToolApproval, conversation: Conversation, locked. The reviewer did not decide it: the customer should know
-# that a teammate has to.
+# statement: Statement, source: str, as above. The reviewer did not decide them: the customers should know that a
+# teammate has to.
 left_to_team = Signal()

@@ -59,6 +59,7 @@ async def in_process(world: worlds.World, url: str) -> None:
     decided: list[float] = []
     body = json.dumps({"tool": "refundOrder", "input": json.loads(INPUT)}).encode()
     asked = await in_thread(requests, world, 2 * (N + WARM_UP))
+    await in_thread(harness.settle)
     async with httpx.AsyncClient(trust_env=False) as client:
 
         async def bare_sequence(approval_id: str) -> None:

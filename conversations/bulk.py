@@ -1,12 +1,13 @@
 """What happens in many threads at once: as in threads, but in a few statements for all, whatever their number.
 
-Every conversation is locked by the caller (`lock`), and moves by as many versions as things come into it.
+Every conversation is locked by the caller (`lock`), and moves by as many versions as things come into it. What has a
+`statement` adds to one; see median_site.lib.statement, and team.events.add for what its part `moved` is.
 """
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from django.db import connection
 
@@ -14,16 +15,17 @@ from conversations import writing
 from conversations.models import SAID, Conversation, Item, ItemKind
 from median_site.lib import clock, live, text
 from median_site.lib.actors import Actor
+from median_site.lib.statement import Statement
 from team import events
 from team.events import Entry, Kind
 
-
-class Mark(NamedTuple):
-    """What the queue's row says about the calls in a conversation; see Conversation."""
-
-    waiting: int
-    mark: str
-    label: str
+LOCK: Final = "select from conversations_conversation where id = any(%s::text[]) order by id for no key update"
+_NUMBERED: Final = """(
+    select moved.*, workspace.agent_name,
+           advanced.former + row_number() over (partition by moved.conversation_id order by moved.id) as number
+      from moved join advanced on advanced.id = moved.conversation_id
+                 join team_workspace workspace on workspace.id = moved.workspace_id
+) told"""
 
 
 class Reply(NamedTuple):
@@ -84,25 +86,56 @@ def add(items: Sequence[Item], *, unread: Collection[str]) -> None:
     Item.objects.bulk_create(items)
 
 
-def mark(marks: Mapping[str, Mark], *, cards: Sequence[str]) -> None:
-    """Set what the queue's rows say, by conversation; the cards of these requests, all in them, have changed too.
+def mark(*, to: Statement) -> None:
+    """Set what `marks` says, by conversation, and nothing else."""
+    to.add(
+        "marked",
+        "update conversations_conversation c set waiting = marks.waiting, mark = marks.mark,"
+        " mark_label = marks.mark_label from marks where c.id = marks.conversation_id"
+        " and (c.waiting, c.mark, c.mark_label) <> (marks.waiting, marks.mark, marks.mark_label)",
+    )
 
-    For transactions in which something comes into each of these threads, which rings and gives the cards its version.
+
+def add_lines(line: Item, *, unread: bool, to: Statement) -> None:
+    """A line for each row of `moved`. Its text is a `format` of the agent's name and the row's label."""
+    columns = {
+        "workspace_id": "told.workspace_id",
+        "conversation_id": "told.conversation_id",
+        "number": "told.number",
+        "version": "told.number",
+        "text": "format(%s::text, told.agent_name, told.label)",
+    }
+    to.insert("lines", line, source=_NUMBERED, **columns)
+    if unread:
+        to.add("unread", "select")
+
+
+def advance(*, to: Statement) -> None:
+    """Each conversation of `moved` moves by as many versions as rows, the cards of these get its version, and it rings.
+
+    After the parts that say more about it: whether it turns `unread`, and what `marks` its row in the queue has.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "update conversations_conversation c set waiting = new.waiting, mark = new.mark, mark_label = new.label"
-            " from unnest(%s::text[], %s::int[], %s::text[], %s::text[]) as new(id, waiting, mark, label)"
-            " where c.id = new.id and (c.waiting, c.mark, c.mark_label) <> (new.waiting, new.mark, new.label)",
-            [list(marks), *map(list, zip(*marks.values(), strict=True))],
-        )
-        if cards:
-            cursor.execute(
-                "update conversations_item i set version = c.version from conversations_conversation c"
-                " where i.workspace_id = c.workspace_id and i.conversation_id = c.id and c.id = any(%s)"
-                " and i.kind = %s and i.ref = any(%s)",
-                [list(marks), ItemKind.APPROVAL, list(cards)],
-            )
+    sets = ["version = c.version + coming.count"]
+    if "unread" in to:
+        sets += ["attention = c.version + coming.count", "snoozed_until = null"]
+    marked = ""
+    if "marks" in to:
+        sets += [f"{column} = coalesce(marks.{column}, c.{column})" for column in ("waiting", "mark", "mark_label")]
+        marked = "left join marks on marks.conversation_id = coming.conversation_id"
+    to.add(
+        "advanced",
+        f"update conversations_conversation c set {', '.join(sets)}"  # noqa: S608  # columns named above
+        f" from (select conversation_id, count(*) from moved group by conversation_id) coming {marked}"
+        " where c.id = coming.conversation_id"
+        " returning c.workspace_id, c.id, c.version, c.version - coming.count as former, c.status, c.handler",
+    )
+    to.add(
+        "cards",
+        "update conversations_item i set version = advanced.version from moved, advanced"
+        " where i.workspace_id = moved.workspace_id and i.conversation_id = moved.conversation_id"
+        " and advanced.id = moved.conversation_id and i.kind = moved.card and i.ref = moved.id",
+    )
+    to.ring(live.bells_of("thread", source="advanced"))
 
 
 def _last(item: Item | None) -> tuple[str | None, datetime | None]:

@@ -87,3 +87,9 @@ LINES: Final[Mapping[str, Callable[[Facts], Line]]] = {
     Kind.ARCHIVED: lambda f: Line(f"{f.who} archived the conversation", "archive"),
     Kind.REOPENED: lambda f: Line(f"{f.who} reopened the conversation", "inbox"),
 }
+
+
+def of_many(kind: str, *, who: str, data: Mapping[str, Json]) -> Line:
+    """The line of a kind as PostgreSQL's `format` takes it: of the agent's name and the tool's label, in this order."""
+    facts = Facts(who=who.replace("%", "%%"), agent="%1$s", label="%2$s", data=data)
+    return LINES[kind](facts)

@@ -5,13 +5,15 @@ from collections.abc import Sequence
 from django.dispatch import receiver
 from django_q.tasks import async_task
 
-from conversations import bulk, returning
+from conversations import bulk, lines, returning
 from conversations.lines import LINES, Facts, Line
 from conversations.models import Conversation, Item, ItemKind
-from median_site.lib import text
+from median_site.lib import clock, text
 from median_site.lib.actors import Actor, ActorKind
+from median_site.lib.statement import Statement
+from team.events import Entry
 from team.models import Event, Teammate
-from team.signals import events_recorded, teammate_removed
+from team.signals import entry_added, events_recorded, teammate_removed
 
 
 @receiver(events_recorded, dispatch_uid="conversations.lines")
@@ -26,6 +28,19 @@ def add_lines(events: Sequence[Event], **_: object) -> None:
         [_item(event, line) for event, line in told],
         unread={event.conversation_id for event, line in told if line.unread},
     )
+
+
+@receiver(entry_added, dispatch_uid="conversations.entry_added")
+def add_line(entry: Entry, statement: Statement, **_: object) -> None:
+    """The same for a row that a statement writes for each change."""
+    if entry.kind in LINES:
+        line = lines.of_many(entry.kind, who=entry.by.short_name, data=entry.data)
+        body, replaced = text.clean(line.text)
+        item = Item(
+            kind=ItemKind.LINE, text=body, replaced=replaced, author_id=entry.by.id, author_name=entry.by.name,
+            ref=entry.kind, created_at=clock.now(),
+        )  # fmt: skip
+        bulk.add_lines(item, unread=line.unread, to=statement)
 
 
 @receiver(teammate_removed, dispatch_uid="conversations.teammate_removed")

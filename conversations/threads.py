@@ -166,7 +166,7 @@ def reply(conversation_id: str, *, by: Actor, body: str, files: Sequence[str] = 
         if conversation.agent_has_it:
             _take(conversation, by=by)
         if conversation.mark == "failed":
-            bulk.mark({conversation.id: bulk.Mark(0, "", "")}, cards=[])
+            Conversation.objects.filter(id=conversation.id).update(mark="", mark_label="")
         item = add(conversation, kind=ItemKind.TEAM, body=body, by=by, files=files)
         events.record(Kind.TEAMMATE_REPLIED, by=by, conversation_id=conversation.id)
         reading.record(conversation, by=by, number=item.number)

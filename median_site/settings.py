@@ -103,9 +103,11 @@ TEMPLATES = [
 
 DATABASES = {"default": env.database_url("MEDIAN_DATABASE_URL")}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+# The statements of median_site.lib.statement are planned once a connection.
+DATABASES["default"]["OPTIONS"]["prepare_threshold"] = 1
 if env.flag("MEDIAN_DATABASE_POOL", default=False):
     # For processes with many threads (web, agent). The job cluster forks and must not share sockets.
-    DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {"min_size": 2, "max_size": 10, "timeout": 10}
+    DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 2, "max_size": 10, "timeout": 10}
 
 if MEDIAN_REDIS_URL:
     CACHES: dict[str, dict[str, object]] = {

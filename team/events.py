@@ -6,10 +6,11 @@ from enum import StrEnum
 
 from median_site.lib import clock, live
 from median_site.lib.actors import Actor
+from median_site.lib.statement import Statement
 from median_site.lib.strict_json import Json
 from team import facets
 from team.models import Event
-from team.signals import event_recorded, events_recorded
+from team.signals import entry_added, event_recorded, events_recorded
 
 
 class Kind(StrEnum):
@@ -113,24 +114,7 @@ def record(
 
 def record_all(entries: Iterable[Entry]) -> list[Event]:
     """Append rows in their order, in one statement, and tell the apps above, inside the caller's transaction."""
-    at = clock.now()
-    events = Event.objects.bulk_create(
-        Event(
-            workspace_id=entry.by.workspace_id,
-            kind=entry.kind,
-            type=facets.type_of(entry.kind),
-            outcome=facets.outcome_of(entry.kind, refused=bool(entry.data.get("refused"))) or "",
-            at=at,
-            actor_kind=entry.by.kind,
-            actor_id=entry.by.id,
-            actor_name=entry.by.name,
-            conversation_id=entry.conversation_id,
-            subject_id=entry.subject_id,
-            tool_name=entry.tool_name,
-            data=entry.data,
-        )
-        for entry in entries
-    )
+    events = Event.objects.bulk_create(_event(entry) for entry in entries)
     events_recorded.send(sender=Event, events=events)
     for event in events:
         event_recorded.send(sender=Event, event=event)
@@ -139,3 +123,41 @@ def record_all(entries: Iterable[Entry]) -> list[Event]:
     if quiet:
         live.changed_all("event", quiet)
     return events
+
+
+def add(entry: Entry, *, to: Statement) -> None:
+    """Have a statement append a row for each row of its part `moved`, and tell the apps above, which add to it.
+
+    `moved` has what changed, requests or runs: workspace_id, conversation_id (or null), id, tool_name, label, the card
+    of which kind shows it, and data, to which the entry's is added.
+    """
+    columns = {
+        "workspace_id": "moved.workspace_id",
+        "conversation_id": "coalesce(moved.conversation_id, '')",
+        "subject_id": "moved.id",
+        "tool_name": "moved.tool_name",
+        "data": "moved.data || %s::jsonb",
+    }
+    in_order = "moved order by moved.conversation_id, moved.id"
+    rung = "returning workspace_id, conversation_id, id::text as id, 0 as version"
+    to.insert("logged", _event(entry), source=f"{in_order} {rung}", **columns)
+    # A thread's change rings by itself.
+    to.ring(live.bells_of("event", source="logged where conversation_id = ''"))
+    entry_added.send(sender=Event, entry=entry, statement=to)
+
+
+def _event(entry: Entry) -> Event:
+    return Event(
+        workspace_id=entry.by.workspace_id,
+        kind=entry.kind,
+        type=facets.type_of(entry.kind),
+        outcome=facets.outcome_of(entry.kind, refused=bool(entry.data.get("refused"))) or "",
+        at=clock.now(),
+        actor_kind=entry.by.kind,
+        actor_id=entry.by.id,
+        actor_name=entry.by.name,
+        conversation_id=entry.conversation_id,
+        subject_id=entry.subject_id,
+        tool_name=entry.tool_name,
+        data=entry.data,
+    )

@@ -17,3 +17,7 @@ event_recorded = Signal()
 # workspace_id: str, events: list[team.models.Event] in their order, which just got their places in the log's chain.
 # Each event is in one such list, once.
 events_linked = Signal()
+
+# entry: team.events.Entry, statement: median_site.lib.statement.Statement. A row of the log for each row of its part
+# `moved` will be written by this statement: the receiver adds parts for what comes with them.
+entry_added = Signal()

@@ -17,7 +17,7 @@ from django.db import InterfaceError, OperationalError
 
 from median_site.lib import canonical_json, clock, strict_json
 from median_site.lib.db import in_thread
-from tools import endpoints, http_request, inputs, keys, offered, outcomes, runs, schema, signing, wire
+from tools import endpoints, http_request, inputs, leaving, offered, outcomes, runs, schema, signing, wire
 from tools.client import Answer, Client, Failure, Limit, Outbound
 from tools.http_request import BadValue
 from tools.models import Endpoint, RunState, Starter, Tool, ToolRun
@@ -93,48 +93,48 @@ async def close() -> None:
         await held.aclose()
 
 
-async def exchange(call_id: str, outbound: Outbound, *, kind: ToolKind) -> Exchange:
+async def exchange(run: ToolRun, outbound: Outbound) -> Exchange:
     """Send a call whose run is running and record what came back. For the one that may send it, and once."""
+    kind = run.kind
     try:
         answer = await client().send(outbound, limit=ANSWER_LIMITS[kind])
         outcome = outcomes.from_answer(answer, kind=kind)
     except Exception:
         # Whatever broke, it broke on our side after the call may have left: say so, and never send it again.
-        await _record(call_id, outcomes.request_failed(kind=kind))
+        await _record(run, outcomes.request_failed(kind=kind))
         raise
-    return Exchange(outbound, answer, outcome, await _record(call_id, outcome))
+    return Exchange(outbound, answer, outcome, await _record(run, outcome))
 
 
-async def _record(call_id: str, outcome: Outcome) -> bool:
+async def _record(run: ToolRun, outcome: Outcome) -> bool:
     """What came back is not lost because the database is away for a moment; recorded twice, it counts once."""
     for pause_s in PAUSES_S:
         try:
-            return await in_thread(runs.finish, call_id, outcome)
+            return await in_thread(runs.finish, run.id, outcome, run=run)
         except (OperationalError, InterfaceError) as error:
-            logger.warning("The result of %s could not be recorded, trying again: %s", call_id, error)
+            logger.warning("The result of %s could not be recorded, trying again: %s", run.id, error)
             await asyncio.sleep(pause_s)
-    return await in_thread(runs.finish, call_id, outcome)
+    return await in_thread(runs.finish, run.id, outcome, run=run)
 
 
 async def _send(call_id: str) -> bool:
     claimed = await in_thread(_claim, call_id)
     if claimed is None:
         return False
-    outbound, kind = claimed
-    return (await exchange(call_id, outbound, kind=kind)).recorded
+    run, outbound = claimed
+    return (await exchange(run, outbound)).recorded
 
 
-def _claim(call_id: str) -> tuple[Outbound, ToolKind] | None:
+def _claim(call_id: str) -> tuple[ToolRun, Outbound] | None:
     """The signed request, once the right to send it is ours; None when it is somebody else's or must not leave."""
-    rows = ToolRun.objects.select_related("tool__endpoint", "conversation__customer", "workspace")
-    run = rows.get(id=call_id)
+    run, key = leaving.read(call_id)
     if run.state != RunState.QUEUED:
         return None
     outbound = None
     try:
         problem = _problem(run)
         if problem is None:
-            outbound = signed(run, now=clock.now())
+            outbound = signed(run, key=key, now=clock.now())
     except DatabaseError:
         raise  # the run waits until the database is back
     except Exception:
@@ -142,8 +142,8 @@ def _claim(call_id: str) -> tuple[Outbound, ToolKind] | None:
         logger.exception("Call %s of %s cannot be made", run.id, run.tool_name)
         problem = outcomes.request_failed(kind=run.kind)
     if problem:
-        runs.refuse(call_id, problem)
-    return (outbound, run.kind) if outbound and runs.begin(call_id) else None
+        runs.refuse(call_id, problem, run=run)
+    return (run, outbound) if outbound and runs.begin(call_id) else None
 
 
 def _problem(run: ToolRun) -> Outcome | None:
@@ -161,12 +161,12 @@ def _problem(run: ToolRun) -> Outcome | None:
     return None
 
 
-def signed(run: ToolRun, *, now: datetime) -> Outbound:
+def signed(run: ToolRun, *, key: signing.Key, now: datetime) -> Outbound:
     """The request of a run whose tool is there, signed to leave now. Send it only with the right to."""
     tool = offered.of_run(run)
     assert tool is not None  # noqa: S101  (_problem has refused a run without one)
     if request := _http_request(run, tool):
-        sent = {"Authorization": f"Bearer {_assertion(run, now=now)}", "X-Median-Call-Id": run.id}
+        sent = {"Authorization": f"Bearer {_assertion(run, key=key, now=now)}", "X-Median-Call-Id": run.id}
         sent |= {"Content-Type": "application/json"} if request.body is not None else {}
         return Outbound(request.method, request.url, sent, request.body or b"")
     assert tool.endpoint is not None  # noqa: S101  (only an HTTP tool has none)
@@ -179,7 +179,7 @@ def signed(run: ToolRun, *, now: datetime) -> Outbound:
         visitor=_visitor(run)[1],
         approved_by=run.approver_name,
     )
-    signatures = headers(tool.endpoint, run.id, _assertion(run, now=now), now=now, body=body)
+    signatures = headers(tool.endpoint, run.id, _assertion(run, key=key, now=now), now=now, body=body)
     return Outbound("POST", tool.endpoint.url, signatures, body)
 
 
@@ -191,10 +191,10 @@ def _http_request(run: ToolRun, tool: Tool) -> http_request.Request | None:
     return http_request.build(definition, value, subject=_visitor(run)[0] or run.id)
 
 
-def _assertion(run: ToolRun, *, now: datetime) -> str:
+def _assertion(run: ToolRun, *, key: signing.Key, now: datetime) -> str:
     subject, visitor = _visitor(run)
     return signing.assertion(
-        keys.current(run.workspace_id),
+        key,
         issuer=run.workspace.issuer,
         audience=run.tool_name,
         subject=subject,

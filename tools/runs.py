@@ -10,14 +10,16 @@ from typing import Final
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
+from psycopg.types.json import Jsonb
 
-from conversations import threads
+from conversations import bulk, threads
 from conversations.models import Conversation, ItemKind
 from median_site.lib import clock, ids, live, strict_json
 from median_site.lib.actors import Actor, system
+from median_site.lib.statement import Statement, fetch
 from median_site.lib.strict_json import Json
 from team import events
-from team.events import Kind
+from team.events import Entry, Kind
 from tools import outcomes, signals, writeups
 from tools.models import RunState, Starter, Tool, ToolRun
 from tools.outcomes import Outcome
@@ -29,6 +31,10 @@ logger = logging.getLogger(__name__)
 LEFT_BEHIND: Final = timedelta(seconds=10)
 STUCK: Final = timedelta(minutes=10)
 STUCK_AT_ONCE: Final = 1_000
+
+_BEGIN: Final = (
+    "update tools_toolrun set state = 'running', started_at = %s where id = %s and state = 'queued' returning id"
+)
 
 
 def queue(
@@ -63,6 +69,16 @@ def queue(
     return run
 
 
+def queue_approved(*, by: Actor, to: Statement) -> None:
+    """Have a statement write down the call of each request in its part `moved`, in the name of `by`."""
+    approval = {"kind": by.kind.value, "name": by.approver_name, "at": int(clock.now().timestamp())}
+    run = ToolRun(started_by=Starter.AGENT.value, approval=approval, queued_at=clock.now())
+    asked = ("workspace_id", "id", "conversation_id", "tool_id", "endpoint_id", "tool_name", "tool_label", "risk")
+    columns = {name: f"moved.{name}" for name in (*asked, "input", "turn_id")}
+    to.insert("queued", run, source="moved", **columns)
+    to.ring(live.wakes("agent", source="moved"))
+
+
 def begin_test(tool: Tool, *, call_id: str, by: Actor, input_text: str, tested_as: str, tested_in: str) -> ToolRun:
     """Write down a test that leaves now, from this process: it stands in no thread and in no queue."""
     return ToolRun.objects.create(
@@ -94,27 +110,29 @@ def waiting_to_leave() -> QuerySet[ToolRun]:
 
 def begin(call_id: str) -> bool:
     """Claim the right to send this call, once in its life: True for exactly one caller."""
-    queued = ToolRun.objects.filter(id=call_id, state=RunState.QUEUED)
-    return bool(queued.update(state=RunState.RUNNING, started_at=clock.now()))
+    return bool(fetch(_BEGIN, clock.now(), call_id))
 
 
-def finish(call_id: str, outcome: Outcome) -> bool:
-    """Record what came back of a running call. False when it is over already: the first outcome stands."""
-    return _end(call_id, outcome, was=RunState.RUNNING)
+def finish(call_id: str, outcome: Outcome, *, run: ToolRun | None = None) -> bool:
+    """Record what came back of a running call. False when it is over already: the first outcome stands.
+
+    `run` is its row, however old, where the caller has it.
+    """
+    return _end(run or ToolRun.objects.get(id=call_id), outcome, was=RunState.RUNNING)
 
 
-def refuse(call_id: str, outcome: Outcome) -> bool:
-    """End a queued call that must not leave. False when it has left or is over."""
-    return _end(call_id, outcome, was=RunState.QUEUED)
+def refuse(call_id: str, outcome: Outcome, *, run: ToolRun | None = None) -> bool:
+    """End a queued call that must not leave. False when it has left or is over. `run` as in `finish`."""
+    return _end(run or ToolRun.objects.get(id=call_id), outcome, was=RunState.QUEUED)
 
 
 def fail_stuck() -> int:
     """Fail calls that have run for ten minutes without reporting back, a bounded number at a time. Gives how many."""
     stuck = ToolRun.objects.filter(state=RunState.RUNNING, started_at__lte=clock.now() - STUCK).order_by("started_at")
     failed = 0
-    for run in stuck.only("id", "endpoint_id")[:STUCK_AT_ONCE]:
+    for run in stuck[:STUCK_AT_ONCE]:
         try:
-            failed += _end(run.id, outcomes.no_result(kind=run.kind), was=RunState.RUNNING, stuck=True)
+            failed += _end(run, outcomes.no_result(kind=run.kind), was=RunState.RUNNING, stuck=True)
         except Exception:  # one row that cannot be ended must not keep the others from it
             logger.exception("The stuck run %s could not be failed", run.id)
     return failed
@@ -130,7 +148,8 @@ def write_up(call_id: str, *, made: WriteUp | None = None) -> None:
         )
         unwritten = ToolRun.objects.filter(id=call_id, state=RunState.COMPLETED, headline="")
         if unwritten.update(headline=made.headline, rows=made.as_json()) and conversation:
-            _touch(conversation, run)
+            kind = ItemKind.APPROVAL if run.approval else ItemKind.RUN
+            threads.touch(conversation, kind=kind, ref=run.id)
 
 
 def unwritten() -> QuerySet[ToolRun]:
@@ -138,48 +157,51 @@ def unwritten() -> QuerySet[ToolRun]:
     return ToolRun.objects.filter(state=RunState.COMPLETED, headline="").order_by("ended_at")
 
 
-def _end(call_id: str, outcome: Outcome, *, was: RunState, stuck: bool = False) -> bool:
-    with transaction.atomic():
-        conversation_id = ToolRun.objects.values_list("conversation_id", flat=True).get(id=call_id)
-        conversation = threads.lock(conversation_id) if conversation_id else None
-        moved = ToolRun.objects.filter(id=call_id, state=was).update(
-            state=RunState(outcome.state),
-            ended_at=clock.now(),
-            code=outcome.code,
-            error=outcome.sentence,
-            detail=outcome.detail,
-            http_status=outcome.http_status,
-            refusal=outcome.refusal.as_json() if outcome.refusal else None,
-            raw=outcome.raw_text,
-            raw_flags=outcome.raw_flags,
-            for_model=strict_json.dumps(outcome.for_model),
-        )
-        if not moved:
-            return False
-        run = ToolRun.objects.get(id=call_id)
-        _record(run, stuck=stuck)
-        if conversation:
-            _touch(conversation, run)
-            signals.run_ended.send(sender=ToolRun, run=run, conversation=conversation, stuck=stuck)
-        live.wake("agent")
-    return True
+def _end(run: ToolRun, outcome: Outcome, *, was: RunState, stuck: bool = False) -> bool:
+    """The run, its row of the log, its card and what comes of it: one statement. Of `run` only its request is read."""
+    failed = outcome.state == "failed"
+    statement = Statement()
+    _add_move(run, outcome, was=was, to=statement)
+    signals.run_ended.send(sender=ToolRun, run=run, failed=failed, stuck=stuck, statement=statement)
+    events.add(_entry(run, outcome, stuck=stuck), to=statement)
+    bulk.advance(to=statement)
+    statement.ring(live.wakes("agent", source="moved"))
+    return bool(statement.run(lock=bulk.LOCK, values=[[run.conversation_id or ""]], give="moved.id from moved"))
 
 
-def _touch(conversation: Conversation, run: ToolRun) -> None:
-    kind = ItemKind.APPROVAL if run.approval else ItemKind.RUN
-    threads.touch(conversation, kind=kind, ref=run.id)
+def _add_move(run: ToolRun, outcome: Outcome, *, was: RunState, to: Statement) -> None:
+    """The conditional update that ends the run: the first outcome stands."""
+    set_to: dict[str, object] = {
+        "state": outcome.state,
+        "ended_at": clock.now(),
+        "code": outcome.code,
+        "error": outcome.sentence,
+        "detail": outcome.detail,
+        "http_status": outcome.http_status,
+        "refusal": Jsonb(outcome.refusal.as_json()) if outcome.refusal else None,
+        "raw": outcome.raw_text,
+        "raw_flags": Jsonb(outcome.raw_flags),
+        "for_model": strict_json.dumps(outcome.for_model),
+    }
+    to.add(
+        "moved",
+        f"update tools_toolrun set {', '.join(f'{name} = %s' for name in set_to)}"  # noqa: S608  # columns named above
+        " where id = %s and state = %s returning workspace_id, conversation_id, id, tool_name, tool_label as label,"
+        " %s as card, '{}'::jsonb as data",
+        *set_to.values(), run.id, was.value, (ItemKind.APPROVAL if run.approval else ItemKind.RUN).value,
+    )  # fmt: skip
 
 
-def _record(run: ToolRun, *, stuck: bool) -> None:
-    ended = Kind.RUN_COMPLETED if run.state == RunState.COMPLETED else Kind.RUN_FAILED
-    data: dict[str, Json] = {"label": run.tool_label, "risk": run.risk, "code": run.code, "started_by": run.started_by}
+def _entry(run: ToolRun, outcome: Outcome, *, stuck: bool) -> Entry:
+    ended = Kind.RUN_COMPLETED if outcome.state == "completed" else Kind.RUN_FAILED
+    data: dict[str, Json] = {
+        "label": run.tool_label, "risk": run.risk, "code": outcome.code, "started_by": run.started_by,
+    }  # fmt: skip
     if run.started_by == Starter.TEST:
         data["by"] = run.by_name
-    if run.http_status:
-        data["http_status"] = run.http_status
-    if run.refusal:
-        data["refused"] = run.refusal["reason"]
-    events.record(
-        Kind.RUN_STUCK if stuck else ended, by=system(run.workspace_id) if stuck else run.starter,
-        conversation_id=run.conversation_id or "", subject_id=run.id, tool_name=run.tool_name, data=data,
-    )  # fmt: skip
+    if outcome.http_status:
+        data["http_status"] = outcome.http_status
+    if outcome.refusal:
+        data["refused"] = outcome.refusal.reason
+    by = system(run.workspace_id) if stuck else run.starter
+    return Entry(kind=Kind.RUN_STUCK if stuck else ended, by=by, data=data)

@@ -2,7 +2,8 @@
 
 from django.dispatch import Signal
 
-# run: ToolRun, conversation: Conversation, locked; stuck: bool. The run has ended, well or not.
+# run: ToolRun as it was asked for, failed: bool, stuck: bool, statement: median_site.lib.statement.Statement. The run,
+# which is the statement's part `moved`, ends in it, well or not: receivers add what comes of that.
 run_ended = Signal()
 
 # endpoint: Endpoint. It was removed; calls that wait for it can never leave.

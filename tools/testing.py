@@ -11,7 +11,7 @@ from median_site.lib.actors import Actor
 from median_site.lib.db import in_thread
 from median_site.lib.errors import DomainError, NotFound
 from median_site.lib.strict_json import JsonError
-from tools import calls, inputs, runs
+from tools import calls, inputs, keys, runs
 from tools.calls import Exchange
 from tools.client import Outbound
 from tools.models import Tool, ToolRun
@@ -45,7 +45,7 @@ async def call(
     run, outbound = await in_thread(
         _begin, tool_name, by=by, input_text=input_text, as_subject=as_subject or "", conversation_id=conversation_id
     )
-    exchange = await calls.exchange(run.id, outbound, kind=run.kind)
+    exchange = await calls.exchange(run, outbound)
     return Trial(await in_thread(_written_up, run.id), exchange)
 
 
@@ -62,7 +62,7 @@ def _begin(
         run = runs.begin_test(
             tool, call_id=ids.test_id(), by=by, input_text=text, tested_as=as_subject, tested_in=conversation_id
         )
-        return run, calls.signed(run, now=clock.now())
+        return run, calls.signed(run, key=keys.current(run.workspace_id), now=clock.now())
 
 
 def find(by: Actor, tool_name: str) -> Tool:

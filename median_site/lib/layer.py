@@ -9,7 +9,7 @@ import uuid
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from typing import Final
+from typing import ClassVar, Final
 
 import psycopg
 import redis
@@ -106,9 +106,15 @@ class BroadcastLayer(ABC):
     """What Channels asks of a layer (send, receive, new_channel, groups), and `notify` for code in a transaction."""
 
     extensions = ("groups",)
+    # In a statement that rings by itself (lib.statement): SQL over `bell (of, message)`, and its value is for `rung`.
+    RING: ClassVar[str]
 
     def __init__(self) -> None:
         self._by_loop: dict[asyncio.AbstractEventLoop, _Ears] = {}
+
+    @abstractmethod
+    def rung(self, value: object) -> None:
+        """A statement gave this value for RING."""
 
     @abstractmethod
     def notify_all(self, messages: Sequence[tuple[str, Message]]) -> None:
@@ -169,6 +175,11 @@ class BroadcastLayer(ABC):
 class PostgresChannelLayer(BroadcastLayer):
     """LISTEN on a direct connection of its own; NOTIFY on Django's, so that a message is part of its transaction."""
 
+    RING = f"count(pg_notify('{BROADCAST}', jsonb_build_object('group', bell.of, 'message', bell.message)::text))"
+
+    def rung(self, value: object) -> None:
+        """The statement has notified."""
+
     def notify_all(self, messages: Sequence[tuple[str, Message]]) -> None:
         self._publish(*_payloads(messages))
 
@@ -187,6 +198,11 @@ class PostgresChannelLayer(BroadcastLayer):
 
 class RedisChannelLayer(BroadcastLayer):
     """Pub/sub on one Redis channel. channels-redis does not tell that its listener was away, and pages stay behind."""
+
+    RING = "json_agg(json_build_array(bell.of, bell.message))::text"
+
+    def rung(self, value: object) -> None:
+        self.notify_all([(group, message) for group, message in json.loads(str(value))])
 
     def __init__(self) -> None:
         super().__init__()
