@@ -1,13 +1,13 @@
 """Requests and reviews that end without a decision, found and written down. Deadlines are decided in decisions."""
 
 from collections.abc import Iterator
-from typing import Final
-
-from django.db.models import Min
+from datetime import datetime
+from typing import Any, Final, NamedTuple
 
 from approvals import alarm, decisions, reviews
 from approvals.models import ExpiredBecause, ToolApproval, ToolApprovalQuerySet
 from median_site.lib import clock
+from median_site.lib.statement import fetch
 from tools.models import Endpoint
 
 # Decisions in the batch's conversations wait for it: some 50 ms.
@@ -15,13 +15,37 @@ BATCH: Final = 500
 REVIEW_TIMED_OUT: Final = "The review timed out. A teammate must approve or decline this request."
 
 
-def expire_due() -> int:
-    """Expire every request past its time and set the next alarm. Gives how many expired.
+_FIRST: Final = """
+    select (select expires_at from approvals_toolapproval
+             where state in ('reviewing', 'pending') order by expires_at, id limit 1),
+           (select queued_at + %s::interval from approvals_review
+             where state <> 'done' order by queued_at limit 1),
+           (select at from approvals_expiryalarm where id = 1)
+"""
 
-    Safe to run twice at once, and while people decide: each request ends once.
+
+class _First(NamedTuple):
+    """The earliest deadline of an open request and of an open review, and when the alarm rings; None where none is."""
+
+    request_at: datetime | None
+    review_at: datetime | None
+    alarm_at: datetime | None
+
+
+def expire_due() -> int:
+    """Expire every request past its time, leave overdue reviews to the team, and set the next alarm.
+
+    Gives how many expired. Safe to run twice at once, and while people decide: each request ends once. One statement
+    when nothing is due.
     """
-    expired = _expire(ToolApproval.objects.due(clock.now()), because=ExpiredBecause.UNANSWERED)
-    ensure_alarm()
+    first, expired = _first(), 0
+    if _is_past(first.review_at) or _is_past(first.request_at):
+        time_out_reviews()
+        expired = _expire(ToolApproval.objects.due(clock.now()), because=ExpiredBecause.UNANSWERED)
+        first = _first()
+    deadline = min((at for at in (first.request_at, first.review_at) if at), default=None)
+    if deadline and not (first.alarm_at and clock.now() < first.alarm_at <= deadline):
+        alarm.set_for(deadline)
     return expired
 
 
@@ -45,12 +69,13 @@ def time_out_reviews() -> int:
     )
 
 
-def ensure_alarm() -> None:
-    """Set the alarm for the earliest deadline, of a request or a review, if there is one."""
-    expires_at = ToolApproval.objects.decidable().aggregate(at=Min("expires_at"))["at"]
-    deadlines = [at for at in (expires_at, reviews.earliest_limit()) if at]
-    if deadlines:
-        alarm.set_for(min(deadlines))
+def _first() -> _First:
+    found: tuple[Any, ...] = fetch(_FIRST, reviews.LIMIT)[0]
+    return _First(*found)
+
+
+def _is_past(at: datetime | None) -> bool:
+    return at is not None and at <= clock.now()
 
 
 def _expire(rows: ToolApprovalQuerySet, *, because: ExpiredBecause) -> int:

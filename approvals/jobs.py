@@ -6,11 +6,9 @@ from tools import runs
 
 def expire_due() -> int:
     """The alarm has rung: write down what is past its time. Gives how many requests expired."""
-    expiry.time_out_reviews()
     return expiry.expire_due()
 
 
 def check() -> dict[str, int]:
     """The hourly check: calls that never reported back, requests whose alarm was lost, an alarm that is not set."""
-    expiry.time_out_reviews()
     return {"stuck": runs.fail_stuck(), "expired": expiry.expire_due() + expiry.expire_removed()}

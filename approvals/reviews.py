@@ -4,11 +4,11 @@ A review has five minutes from its request on. Within them it may be done again 
 """
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from django.db import transaction
-from django.db.models import Min, Q, QuerySet
+from django.db.models import Q, QuerySet
 
 from approvals.models import Review, ReviewOutcome, ReviewState, ToolApproval
 from median_site.lib import clock, live
@@ -76,12 +76,6 @@ def overdue() -> list[str]:
     """Requests that the reviewer has had for longer than it may, oldest first."""
     rows = _open().filter(queued_at__lte=clock.now() - LIMIT)
     return list(rows.order_by("queued_at").values_list("approval_id", flat=True)[:500])
-
-
-def earliest_limit() -> datetime | None:
-    """When the first of the open reviews has had its five minutes."""
-    queued_at = _open().aggregate(at=Min("queued_at"))["at"]
-    return queued_at + LIMIT if queued_at else None
 
 
 def _open() -> QuerySet[Review]:

@@ -54,7 +54,7 @@ def _ask_first(request: TeammateRequest, approval_id: str) -> HttpResponse:
 
 def _decided(request: TeammateRequest, approval: ToolApproval) -> HttpResponse:
     if request.headers.get("HX-Request"):
-        return HttpResponse(_card(access.approval(request.teammate.actor, approval.id)))
+        return HttpResponse(cards.decided(approval))
     return redirect("inbox:thread", approval.conversation_id)
 
 

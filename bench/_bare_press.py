@@ -23,6 +23,12 @@ def decide(approval_id: str) -> bool:
     )
 
 
+def claim(approval_id: str) -> bool:
+    return update(
+        "update approvals_toolapproval set told_in_turn = 'claimed' where id = %s and told_in_turn = ''", approval_id
+    )
+
+
 def settle(approval_id: str) -> bool:
     return update(
         "update approvals_toolapproval set state = 'completed' where id = %s and state = 'executing'", approval_id

@@ -53,34 +53,38 @@ def requests(world: worlds.World, count: int) -> list[str]:
 
 
 async def in_process(world: worlds.World, url: str) -> None:
-    """Decide, send, record the result, against an update, a POST and an update."""
-    ours: list[float] = []
-    floor: list[float] = []
-    decided: list[float] = []
+    """Decide, send, record the result, against an update, a POST and an update; and with as many commits as ours."""
+    samples: dict[str, list[float]] = {"two commits": [], "three commits": [], "decided": [], "ours": []}
     body = json.dumps({"tool": "refundOrder", "input": json.loads(INPUT)}).encode()
-    asked = await in_thread(requests, world, 2 * (N + WARM_UP))
+    asked = iter(await in_thread(requests, world, 3 * (N + WARM_UP)))
     await in_thread(harness.settle)
     async with httpx.AsyncClient(trust_env=False) as client:
 
-        async def bare_sequence(approval_id: str) -> None:
+        async def bare_sequence(approval_id: str, *, claiming: bool) -> None:
             await in_thread(bare.decide, approval_id)
+            if claiming:
+                await in_thread(bare.claim, approval_id)
             await client.post(url, content=body, headers={"content-type": "application/json"})
             await in_thread(bare.settle, approval_id)
 
         async def decide(approval_id: str) -> None:
             await in_thread(decisions.approve, approval_id, by=world.sam.actor)
 
-        for number, (one, other) in enumerate(zip(asked[::2], asked[1::2], strict=True)):
-            samples = [await harness.timed(partial(bare_sequence, one))]
-            samples.append(await harness.timed(partial(decide, other)))
-            samples.append(samples[1] + await harness.timed(partial(calls.send, other)))
+        for number, (one, two, other) in enumerate(zip(asked, asked, asked, strict=True)):
+            took = [await harness.timed(partial(bare_sequence, one, claiming=False))]
+            took.append(await harness.timed(partial(bare_sequence, two, claiming=True)))
+            took.append(await harness.timed(partial(decide, other)))
+            took.append(took[-1] + await harness.timed(partial(calls.send, other)))
             if number >= WARM_UP:
-                for kept, sample in zip((floor, decided, ours), samples, strict=True):
+                for kept, sample in zip(samples.values(), took, strict=True):
                     kept.append(sample)
     await calls.close()
-    harness.report("update, POST, update", floor)
-    harness.report("the decision alone", decided)
-    harness.report("decision, call and result, against that", ours, ratio=harness.ratio_of(ours, floor))
+    harness.report("update, POST, update", samples["two commits"])
+    harness.report("update, update, POST, update", samples["three commits"])
+    harness.report("the decision alone", samples["decided"])
+    for against in ("two commits", "three commits"):
+        ratio = harness.ratio_of(samples["ours"], samples[against])
+        harness.report(f"decision, call and result, against the bare {against}", samples["ours"], ratio=ratio)
 
 
 @override_settings(ROOT_URLCONF="bench._bare_press", ALLOWED_HOSTS=["testserver"])

@@ -43,7 +43,7 @@ class Statement:
             raise ValueError(f"The statement has a part {name} already.")
         self._parts[name] = (sql, list(values))
 
-    def insert(self, name: str, row: Model, *, source: str, **columns: str) -> None:
+    def insert(self, name: str, row: Model, /, *, source: str, **columns: str) -> None:
         """A part that puts a copy of an unsaved row in for each row of `source`.
 
         `columns` are SQL expressions over the source for those that differ; %s in one is the unsaved row's own value.
