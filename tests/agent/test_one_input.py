@@ -2,8 +2,10 @@
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
+import pytest
 from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -13,9 +15,11 @@ from agent.models.base import Answer, ToolCall
 from approvals.models import ToolApproval
 from conversations import threads
 from median_site.lib import strict_json
+from tests.socket_server import Connection, Request, SocketServer, answer
+from tests.tools.http_tools_at_hand import queued, send
 from tests.world import World
 from tools import values, wire
-from tools.models import Tool
+from tools.models import RunState, Tool
 
 ANYTHING = {
     "type": "object",
@@ -68,3 +72,30 @@ def test_row_card_and_wire_hold_the_same_input(world: World, value: Any, ascii_o
     )  # fmt: skip
     assert f',"input":{approval.input},"context":'.encode() in body
     assert strict_json.dumps(strict_json.loads(body)["input"]) == approval.input
+
+
+@pytest.fixture
+def echo() -> Iterator[SocketServer]:
+    """An endpoint that answers with what it received."""
+
+    def respond(connection: Connection, request: Request) -> None:
+        connection.send(answer(request.body, "Content-Type: application/json"))
+
+    with SocketServer(respond) as server:
+        yield server
+
+
+@pytest.mark.django_db(transaction=True)
+@settings(max_examples=25, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(value=INPUTS)
+def test_an_endpoint_receives_it_and_its_answer_is_kept_as_it_came(
+    world: World, echo: SocketServer, value: Any
+) -> None:
+    world.endpoint.url = echo.url
+    world.endpoint.save(update_fields=["url"])
+    Tool.objects.filter(id=world.tool("closeAccount").id).update(input_schema=json.dumps(ANYTHING), risk="low")
+    text = strict_json.dumps(strict_json.loads(re.sub(r'"@([^"]+)@"', r"\1", json.dumps(value))))
+    run = send(queued(world, "closeAccount", text))
+    received = echo.requests[-1].body
+    assert f',"input":{text},"context":'.encode() in received
+    assert (run.state, run.raw) == (RunState.COMPLETED, received.decode())
