@@ -29,7 +29,9 @@ const attach = (() => {
     const [list, fault, status] = ["ul", "[role=alert]", "[role=status]"].map((each) => root.querySelector(each));
     const input = form.querySelector("input[type=file]"), text = form.querySelector("textarea");
     const most = Number(root.dataset.most), limit = Number(root.dataset.limit), isRequired = text.required;
-    const rows = () => [...list.children];
+    // A reply's files are not a note's, as their texts are not.
+    const mode = () => form.dataset.mode ?? "", all = () => [...list.children];
+    const rows = () => all().filter((row) => row.dataset.mode === mode());
     const ids = () => rows().map((row) => row.dataset.file).filter(Boolean);
     const isBusy = () => rows().some((row) => !row.dataset.file);
     let isWaiting = false; // to be sent as soon as everything is up
@@ -41,19 +43,25 @@ const attach = (() => {
 
     function changed() {
       text.required = isRequired && rows().length === 0;
-      const { keep } = root.dataset;
-      if (keep) sessionStorage.setItem(keep, JSON.stringify(rows().filter((row) => row.sent).map((row) => row.sent)));
+      for (const row of all()) {
+        const input = row.querySelector("input");
+        row.hidden = row.dataset.mode !== mode();
+        if (input) input.disabled = row.hidden;
+      }
+      const { keep } = root.dataset, up = all().filter((row) => row.sent);
+      if (keep) sessionStorage.setItem(keep, JSON.stringify(up.map((row) => [row.dataset.mode, row.sent])));
       if (isWaiting && !isBusy()) { isWaiting = false; form.requestSubmit(); }
     }
 
-    function draw(name, size) {
+    function draw(name, size, of = mode()) {
       const row = root.querySelector("template").content.cloneNode(true).firstElementChild;
+      row.dataset.mode = of;
       row.querySelector("bdi").textContent = name;
       row.querySelector("small").textContent = words(size);
       row.querySelector("button .sr").textContent = `Remove ${name}`;
       row.querySelector("progress").setAttribute("aria-label", `Sending ${name}`);
       row.querySelector("button").addEventListener("click", () => {
-        const next = row.nextElementSibling ?? row.previousElementSibling;
+        const others = rows(), place = others.indexOf(row), next = others[place + 1] ?? others[place - 1];
         row.abort?.();
         take(row);
         say("");
@@ -126,12 +134,13 @@ const attach = (() => {
 
     let leaving = []; // What is attached while they are on their way stays for the next message.
     const clear = (gone) => {
-      for (const row of rows()) if (gone.includes(row.dataset.file)) row.remove();
+      for (const row of all()) if (gone.includes(row.dataset.file)) row.remove();
       changed();
     };
     form.addEventListener("htmx:beforeRequest", () => { leaving = ids(); });
     form.addEventListener("htmx:afterRequest", ({ detail }) => { if (detail.successful && detail.elt === form) clear(leaving); });
-    for (const sent of JSON.parse(sessionStorage.getItem(root.dataset.keep ?? "") ?? "[]")) up(draw(sent.name, sent.size), sent);
+    form.addEventListener("median:mode", () => { isWaiting = false; changed(); });
+    for (const [of, sent] of JSON.parse(sessionStorage.getItem(root.dataset.keep ?? "") ?? "[]")) up(draw(sent.name, sent.size, of), sent);
     changed();
     return { ids, clear };
   };

@@ -87,6 +87,7 @@ def test_a_refused_file_is_named_and_costs_nothing_that_was_typed(
     conversation = threads.start(live_world.ana)
     sam = open_window(web.url, live_world.sam)
     sam.goto(f"/inbox/{conversation.id}/")
+    sam.locator("#mode-note").check(force=True)
     sam.locator("#reply").fill("Here is how")
     bomb: FilePayload = {"name": "bomb.png", "mimeType": "image/png", "buffer": files.huge_png()}
     sam.locator("input[type=file]").set_input_files([bomb])
@@ -96,7 +97,11 @@ def test_a_refused_file_is_named_and_costs_nothing_that_was_typed(
     sam.locator("input[type=file]").set_input_files([{**PAGE, "name": f"{n}.txt"} for n in range(6)])
     expect(fault).to_have_text("A message has at most 5 files. “5.txt” was left out.")
     expect(sam.locator(".attached progress")).to_have_count(0)
+    sam.locator("#mode-reply").check(force=True)  # as its text is, a note's files are not the reply's
+    expect(sam.locator(".attached")).to_be_hidden()
+    sam.reload()
     sam.locator("#mode-note").check(force=True)
+    expect(sam.locator(".attached li:visible")).to_have_count(5)
     sam.locator("#reply").press("Control+Enter")
     expect(sam.locator(".msg--note .file")).to_have_count(5)
     expect(sam.locator(".msg--note")).to_contain_text("Here is how")

@@ -9,6 +9,7 @@ from html import unescape
 
 import jwt
 import pytest
+from django.core.cache import cache
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import transaction
 from django.test import Client
@@ -446,3 +447,12 @@ def test_what_a_customer_may_send_is_limited(world: World) -> None:
         "That is a lot of files at once. Wait a minute, then attach this one again.",
     )
     assert attach(token_of(world.fernhill, "user_9"), b"x", "a.txt").status_code == 201
+
+
+def test_visitors_whom_nobody_vouches_for_share_a_limit_of_files(world: World) -> None:
+    minute = int(clock.now().timestamp()) // 60
+    for each in (minute, minute + 1):
+        cache.set(f"widget-files:{world.fernhill.id}:{each}", widget_session.UNKNOWN_FILES_A_MINUTE)
+    visitor = Client().post("/widget/fernhill/anonymous").json()["token"]
+    assert attach(visitor, b"x", "a.txt").status_code == 429
+    assert attach(token_of(world.fernhill), b"x", "a.txt").status_code == 201
