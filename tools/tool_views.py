@@ -34,7 +34,8 @@ def test(request: TeammateRequest, tool_name: str) -> HttpResponse:
         testing.call, tool_name, by=by, input_text=given.get("input", ""), as_subject=given.get("subject", "").strip()
     )
     if request.headers.get("HX-Target") == "tested":
-        return render(request, "tools/_tested.html", {"test": wire_views.of(tested)})
+        runs = overview.last_runs(testing.find(by, tool_name))
+        return render(request, "tools/_tested.html", {"test": wire_views.of(tested), "runs": runs, "alone": True})
     return _tool(request, testing.find(by, tool_name), tested=tested)
 
 
@@ -52,6 +53,7 @@ def _tool(request: TeammateRequest, shown: Tool, *, tested: Trial | None = None)
         "draft": http_tools.draft_of(shown),
         "runs": overview.last_runs(shown),
         "test": wire_views.of(tested) if tested else None,
+        "alone": False,
         "given": request.POST,
     }
     return render(request, "tools/_tool_drawer.html" if in_drawer(request) else "tools/tool.html", context)
