@@ -6,7 +6,7 @@ import pytest
 
 from median_site.lib import secrets
 from team import chain
-from team.models import Event
+from team.models import ApiAnswer, Event
 from tests.api.conftest import Program
 from tests.world import World
 from webhooks.models import Webhook, WebhookDelivery
@@ -50,6 +50,14 @@ def test_a_webhook_from_its_making_to_its_end(world: World, program: Program) ->
         ("webhook.changed", {"host": "127.0.0.1:9", "what": "secret"}),
         ("webhook.removed", {"host": "127.0.0.1:9"}),
     ]
+
+
+def test_a_repeated_post_gets_the_same_secret_which_is_kept_nowhere_in_the_open(program: Program) -> None:
+    first = program.post("/webhooks", {"url": URL}, **{"Idempotency-Key": "a"})
+    again = program.post("/webhooks", {"url": URL}, **{"Idempotency-Key": "a"})
+    assert again.json() == first.json()
+    assert Webhook.objects.count() == 1
+    assert first.json()["secret"] not in ApiAnswer.objects.get().body
 
 
 def test_deliveries_are_listed_page_by_page_and_replayed(world: World, program: Program) -> None:
