@@ -190,7 +190,7 @@ def _take(taken: list[Turn], process: str) -> None:
     rows = Turn.objects.filter(id__in=[turn.id for turn in taken])
     rows.update(state=TurnState.RUNNING, claimed_by=process, beat_at=now, attempts=F("attempts") + 1)
     done = Turn.objects.filter(conversation__in=[turn.conversation_id for turn in taken], state=TurnState.DONE)
-    answered = set(done.values_list("conversation", flat=True))
+    answered = set(done.values_list("conversation", flat=True).distinct())
     for turn in taken:
         turn.state, turn.claimed_by, turn.beat_at = TurnState.RUNNING, process, now
         turn.attempts += 1

@@ -65,14 +65,14 @@ def _outward(message: Message) -> Message:
 
 
 def _alternating(messages: Iterable[Message]) -> Iterator[Message]:
-    """One message where several follow each other in the customer's role, which some servers refuse."""
+    """One message where several follow each other in the system's or the customer's role, which some servers refuse."""
     for role, run in groupby(messages, key=lambda message: message.role):
-        if role != "user":
+        if role not in {"system", "user"}:
             yield from run
             continue
         together = list(run)
         pictures = tuple(picture for message in together for picture in message.pictures)
-        yield Message("user", "\n\n".join(message.text for message in together if message.text), pictures=pictures)
+        yield Message(role, "\n\n".join(message.text for message in together if message.text), pictures=pictures)
 
 
 def _wire_content(message: Message) -> Json:

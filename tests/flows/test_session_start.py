@@ -1,6 +1,7 @@
 """Session-start tools: once a conversation, before the agent's first step, for good, whatever dies meanwhile."""
 
 import json
+import re
 import signal
 import threading
 from collections.abc import Iterator
@@ -86,8 +87,8 @@ def write(world: World, text: str = "Hello") -> Conversation:
 
 def told(model: ModelServer, number: int) -> list[str]:
     """The session-start messages of the model's request of that number."""
-    messages = [message["content"] for message in model.requests[number].messages if message["role"] == "system"]
-    return [content for content in messages if content.startswith("SESSION START")]
+    [system] = [message["content"] for message in model.requests[number].messages if message["role"] == "system"]
+    return re.split(r"\n\n(?=SESSION START )", system)[1:]
 
 
 def replies(conversation: Conversation) -> list[str]:
