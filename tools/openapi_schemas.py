@@ -7,10 +7,13 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from median_site.lib.strict_json import Json
+from tools import subschemas
+from tools.subschemas import SchemaError
 
 MAX_PARTS: Final = 4_000  # of one schema, its references put in place
 MAX_DOCUMENT_PARTS: Final = 400_000
 MAX_DEPTH: Final = 24
+OPEN_FROM: Final = 6  # in a schema that is too large otherwise
 MAX_HOPS: Final = 8  # a reference to a reference
 
 # Of no meaning to a validator.
@@ -21,6 +24,10 @@ _DATA: Final = {"enum", "const", "default"}
 
 class Unresolved(Exception):
     """A part of the document that cannot be used, said for the person who imports it."""
+
+
+class _TooLarge(Unresolved):
+    """A schema with more parts than a tool can use."""
 
 
 class _Made(NamedTuple):
@@ -42,6 +49,7 @@ class Resolver:
         self._within: list[str] = []  # references that are being put in place just now
         self._cut = 0
         self._deepest = 0
+        self._open_from = MAX_DEPTH  # how deep a reference is no longer put in place
 
     def target(self, part: Json) -> Json:
         """The part itself, or what its reference points at. Raises Unresolved."""
@@ -52,12 +60,24 @@ class Resolver:
         raise Unresolved("A reference points from one to the next without end.")
 
     def schema(self, part: Json) -> dict[str, Json]:
-        """A schema that stands alone. Where it refers to itself, any value of its type may stand. Raises Unresolved."""
-        self._within = []
-        made = self._inline(part, depth=0, start=self._spent)
+        """A schema that stands alone. Raises Unresolved.
+
+        Where it refers to itself, any value of its type may stand; and in one that is too large or too deep, wherever
+        it refers to another far inside.
+        """
+        try:
+            made = self._whole(part, open_from=MAX_DEPTH)
+            if isinstance(made, dict) and self._deepest >= subschemas.MAX_LEVELS:
+                subschemas.survey(made)
+        except (_TooLarge, SchemaError):
+            made = self._whole(part, open_from=OPEN_FROM)
         if not isinstance(made, dict):
             raise Unresolved("It has no schema.")
         return made
+
+    def _whole(self, part: Json, *, open_from: int) -> Json:
+        self._within, self._open_from, self._deepest = [], open_from, 0
+        return self._inline(part, depth=0, start=self._spent)
 
     def _inline(self, part: Json, *, depth: int, start: int) -> Json:
         if not isinstance(part, dict | list):
@@ -85,11 +105,11 @@ class Resolver:
         """What a reference stands for. Of its siblings only these two count."""
         beside = {key: value for key, value in part.items() if key in {"description", "nullable"}}
         target, ref = self.target(part), str(part["$ref"])
-        if ref in self._within:
+        if ref in self._within or depth >= self._open_from:
             self._cut += 1
             said = target.get("type") if isinstance(target, dict) else None
             target = {"type": said} if said else {}
-        elif not beside:
+        elif not beside and self._open_from == MAX_DEPTH:
             return self._once(ref, target, depth=depth, start=start)
         self._within.append(ref)
         made = self._inline({**target, **beside} if isinstance(target, dict) else target, depth=depth + 1, start=start)
@@ -116,7 +136,7 @@ class Resolver:
         if self._spent > MAX_DOCUMENT_PARTS:
             raise Unresolved("The document is too large to be read in one go. Pick operations by a part of their path.")
         if depth > MAX_DEPTH or self._spent - start > MAX_PARTS:
-            raise Unresolved("A schema is too large.")
+            raise _TooLarge("A schema is too large.")
 
     def _follow(self, ref: Json) -> Json:
         if not isinstance(ref, str) or not ref.startswith("#/"):
