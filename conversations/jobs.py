@@ -2,6 +2,7 @@
 
 from conversations import attachments, retention, returning
 from median_site.lib import actors
+from team import notifications
 from team.models import Teammate
 
 
@@ -16,7 +17,11 @@ def give_up(teammate_id: str) -> int:
 
 
 def hourly() -> dict[str, int]:
-    """The hourly check: threads of people who left, files that nobody sent, and threads that are older than their
-    workspace keeps them."""
-    given_up = sum(give_up(teammate.id) for teammate in returning.left_behind())
-    return {"given_up": given_up, "files": attachments.sweep(), "erased": retention.erase_old()}
+    """The hourly check: threads of people who left, files that nobody sent, threads that are older than their
+    workspace keeps them, and what teammates were told a year ago."""
+    return {
+        "given_up": sum(give_up(teammate.id) for teammate in returning.left_behind()),
+        "files": attachments.sweep(),
+        "erased": retention.erase_old(),
+        "notifications": notifications.forget_old(),
+    }

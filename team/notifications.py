@@ -3,12 +3,17 @@ people (mail, the browser's own push) reads the same rows."""
 
 from collections import Counter
 from collections.abc import Iterable
+from datetime import timedelta
+from typing import Final
 
 from django.db.models import QuerySet
 
 from median_site.lib import clock, live
 from median_site.lib.actors import Actor, ActorKind
 from team.models import Notification, NotificationKind, Teammate
+
+KEPT: Final = timedelta(days=365)
+BATCH: Final = 5_000
 
 
 def notify(
@@ -56,6 +61,15 @@ def read_all(*, by: Actor, up_to: int) -> None:
 def forget(conversation_ids: Iterable[str], *, workspace_id: str) -> None:
     """These threads are gone, and what was told of them with it."""
     Notification.objects.filter(workspace_id=workspace_id, conversation_id__in=list(conversation_ids)).delete()
+
+
+def forget_old() -> int:
+    """The oldest that are older than KEPT, at most BATCH, by id, which is the order they came in. Gives how many."""
+    oldest = Notification.objects.order_by("id").values_list("id", "created_at")[:BATCH]
+    before = clock.now() - KEPT
+    old = [id for id, created_at in oldest if created_at < before]
+    Notification.objects.filter(id__in=old).delete()
+    return len(old)
 
 
 def mine(by: Actor) -> QuerySet[Notification]:

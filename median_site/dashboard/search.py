@@ -29,7 +29,7 @@ NEAR: Final = 200
 # Of all messages that match, so many of the newest count.
 MOST: Final = 20_000
 # And of those whose customer or order is right, so many of the newest are looked into for the other words.
-MIXED: Final = 2_000
+MIXED: Final = 1_000
 PATIENCE: Final = "1s"
 NEWEST: Final = ("-last_at", "-id")
 

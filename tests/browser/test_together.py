@@ -111,6 +111,15 @@ def test_a_draft_goes_along_to_another_device_and_survives_a_failed_sending(
     desk.locator("#reply").fill("")
     expect(desk.locator(".qrow-draft")).to_have_count(0)
 
+    # Both at once: the newest wins, and the other text is offered to it.
+    phone.locator("#reply").press_sequentially("From the phone")
+    until(lambda: texts() == {"reply": "From the phone"})
+    desk.locator("#mode-reply").check()
+    desk.locator("#reply").press_sequentially("From the desk")
+    desk.get_by_role("button", name="Add it").click()
+    expect(desk.locator("#reply")).to_have_value("From the desk\n\nFrom the phone")
+    until(lambda: texts() == {"reply": "From the desk\n\nFrom the phone"})
+
 
 def test_a_mention_reaches_whoever_is_named_wherever_they_are(
     world: World, web: WebProcess, open_window: OpenWindow

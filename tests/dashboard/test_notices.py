@@ -162,6 +162,15 @@ def test_the_page_lists_them_and_marks_them_read(world: World, browser_of: SignI
     assert kim.post("/notifications/read", {"up_to": "x"}).status_code == 302
 
 
+def test_what_was_told_a_year_ago_is_forgotten(world: World) -> None:
+    with clock.at(clock.now() - notifications.KEPT - timedelta(minutes=1)):
+        note(world, "@Kim Ito, long ago")
+    note(world, "@Kim Ito, today")
+
+    assert [notifications.forget_old() for _ in range(2)] == [1, 0]
+    assert told(world.kim) == ["mention"]
+
+
 def test_pages_of_it_follow_each_other(world: World, browser_of: SignIn, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(notices, "PAGE", 2)
     for number in range(5):
