@@ -36,7 +36,10 @@ TIME = _words(r"\b(\d{1,3}|a|one|two|three|four|five|six|seven|ten|fourteen)[ -]
 WEEKS = _words(r"\bweeks?\b")
 JUST_A_NUMBER = _words(r"^\W*(\d{1,3})\W*$")
 URGENT = _words(r"\b(?:urgent|asap|everyone|outage|is down)\b")
-BUG = _words(r"\b(?:bug|crash\w*|error|broken page|(?:doesn't|does not|won't|isn't|not) (?:work|load|sav|open)\w*)\b")
+BUG = _words(
+    r"\b(?:bug|crash\w*|error|broken page|does nothing"
+    r"|(?:doesn't|does not|won't|isn't|not) (?:work|load|sav|open)\w*)\b"
+)
 REFUND = _words(r"\brefund\w*|\bmoney back\b|\b(?:have|get|want|give|send)\b[^.?!]*\$\s?\d[^?!]*?\bback\b")
 NO_REFUND = _words(
     r"\b(?:no|not|don't|without|instead of|rather than)\b[^.,;?!\n]{0,30}\brefund"
@@ -181,6 +184,7 @@ ORDER_STATUS = Intent(
     what="order",
     wanted=_words(
         r"\bORD-\d|\b(?:my|the|an) (?:order|parcel|package|delivery)\b|\btrack\w*|\b(?:deliver|arriv|ship)\w*"
+        r"|\border status\b|\bwhere(?:'s| is| are) my (?!refund|money|invoice|receipt)"
     ),
     takes=("orderNumber",),
     inputs=_order_inputs,
@@ -193,7 +197,9 @@ LOOK_UPS = (
         tool="usageThisMonth",
         ability="check your usage",
         what="usage",
-        wanted=_words(r"\b(?:usage|quota|overage)\b|\bhow many (?:requests|cups)\b|\brequests? (?:left|used)\b"),
+        wanted=_words(
+            r"\b(?:usage|quota|overage)\b|\bhow many (?:requests|cups)\b|\brequests? (?:left|used)\b|\blimits?\b"
+        ),
         done=phrases.usage,
     ),
     Intent(
@@ -236,7 +242,7 @@ ACTIONS = (
         tool="cancelSubscription",
         ability="cancel a subscription",
         what="cancellation",
-        wanted=_words(r"\b(?:cancel|end|stop)\b[^.?!]*\b(?:subscription|plan|membership)\b"),
+        wanted=_words(r"\b(?:cancel|end|stop)\b[^.?!]*\b(?:subscription|plan|membership)\b|\bunsubscribe\b"),
         unwanted=_words(r"\b(?:not|don't|never|without|how|can't)\b[^.,;?!\n]{0,30}\b(?:cancel|end|stop)"),
         takes=("reason",),
         inputs=_cancel_inputs,
@@ -259,7 +265,7 @@ ACTIONS = (
         tool="sendPasswordReset",
         ability="send a password reset link",
         what="password reset",
-        wanted=_words(r"\bpassword\b|\blocked out\b"),
+        wanted=_words(r"\bpassword\b|\blocked out\b|\b(?:can't|cannot|can not|unable to) (?:log|sign) ?in\b"),
         question="Shall I email you a fresh password reset link? It replaces any earlier one.",
         asks_first=True,
         done=phrases.password,
@@ -268,7 +274,7 @@ ACTIONS = (
         tool="resendInvoice",
         ability="resend an invoice",
         what="invoice",
-        wanted=_words(r"\binvoice\b|\bINV-\d"),
+        wanted=_words(r"\b(?:invoice|receipt)\b|\bINV-\d"),
         takes=("invoiceNumber",),
         inputs=_invoice_inputs,
         missing={"invoiceNumber": WHICH_INVOICE},

@@ -35,6 +35,19 @@ SMALL_TALK = (
     (re.compile(r"\b(?:thanks|thank you|cheers)\b", re.I), "You're welcome{name}. " + ANYTHING_ELSE),
     (re.compile(r"^\W*(?:yes|yep|yeah|sure)\W*$", re.I), "Gladly{name}. What would you like me to do?"),
 )
+ABOUT = re.compile(
+    r"\bwhat can you do\b|\bwho are you\b|\bare you (?:a |an )?(?:ro)?(?:bot|human|real|person|ai)\b"
+    r"|^\W*(?:(?:can you |please )?help(?: me)?|i need (?:some )?help)\W*$",
+    re.I,
+)
+# Another script, or words that another language is full of.
+FOREIGN = re.compile(
+    r"[^\W\d_A-Za-z\u00aa-\u024f]|[¿¡]"
+    r"|\b(?:hola|gracias|quiero|pedido|reembolso|quero|obrigad[oa]|bonjour|merci|voudrais|je|est|guten|wo|ist|ich|bitte"
+    r"|danke|meine?|ciao|grazie|vorrei|ordine|hej|tack)\b",
+    re.I,
+)
+ENGLISH_ONLY = "I'm sorry{name}, the demo model only understands English. A teammate can step in here."
 GREETING = re.compile(r"^\W*(?:hi|hello|hey|good (?:morning|day|afternoon|evening))\b[^?]{0,20}$", re.I)
 
 
@@ -48,12 +61,16 @@ def small_talk(reading: Reading, *, abilities: Sequence[str]) -> str:
     said = _first_of(SMALL_TALK, reading)
     if said is not None:
         return said
+    if FOREIGN.search(reading.text):
+        return phrase(ENGLISH_ONLY, name=reading.first_name)
     can = " and ".join([", ".join(abilities[:-1]), abilities[-1]] if len(abilities) > 1 else abilities)
     offer = f"I can {can}. " if can else ""
     start = phrase("I'm the demo model{name}, so I can't answer that. ", name=reading.first_name)
     if GREETING.search(reading.text):
         hello = f"Hi {reading.first_name}" if reading.first_name else "Hi"
         start = f"{hello}, I'm {reading.own_name or 'the demo model'}. How can I help? "
+    elif ABOUT.search(reading.text):
+        start = f"I'm {reading.own_name or 'an assistant'}, and the demo model answers for me. "
     return f"{start}{offer}For anything else, a teammate can step in."
 
 

@@ -267,12 +267,35 @@ async def test_trial_days_are_asked_for() -> None:
     assert chat.made == [("extendTrial", {"days": 7})]
 
 
+ENGLISH_ONLY = "I'm sorry, Ana, the demo model only understands English. A teammate can step in here."
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("order status please", "Which order is it? The number looks like ORD-1042."),
+        ("Where's my stuff?", "Which order is it? The number looks like ORD-1042."),
+        ("I can't log in", "Shall I email you a fresh password reset link? It replaces any earlier one."),
+        ("Send me the receipt again", "Which invoice is it? The number looks like INV-2031."),
+        ("The export button does nothing", "Shall I file a bug report for our engineers?"),
+    ],
+)
+async def test_everyday_words_for_a_tool_are_understood(text: str, said: str) -> None:
+    chat = Chat()
+    assert (await chat.write(text), chat.made) == (said, [])
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("Hello!", f"Hi Ana, I'm Median AI. How can I help? {ABILITIES}"),
         ("What's the weather like?", f"I'm the demo model, Ana, so I can't answer that. {ABILITIES}"),
         ("", f"I'm the demo model, Ana, so I can't answer that. {ABILITIES}"),
+        ("What can you do?", f"I'm Median AI, and the demo model answers for me. {ABILITIES}"),
+        ("are you a robot", f"I'm Median AI, and the demo model answers for me. {ABILITIES}"),
+        ("Quiero un reembolso", ENGLISH_ONLY),
+        ("Wo ist meine Bestellung?", ENGLISH_ONLY),
+        ("注文はどこですか", ENGLISH_ONLY),
         ("Can I talk to a human?", "Of course, Ana. A teammate will step in here."),
         ("No thanks", "All right, Ana. Write here whenever you need something."),
         ("yes", "Gladly, Ana. What would you like me to do?"),
