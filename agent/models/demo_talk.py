@@ -33,7 +33,7 @@ SMALL_TALK = (
     ),
     (re.compile(r"^\W*(?:(?:no|nope|that's all)\b|(?:ok|okay|great|perfect|fine|all right)\W*$)", re.I), GOODBYE),
     (re.compile(r"\b(?:thanks|thank you|cheers)\b", re.I), "You're welcome{name}. " + ANYTHING_ELSE),
-    (re.compile(r"^\W*(?:yes|yep|yeah|sure)\W*$", re.I), "Gladly{name}. What would you like me to do?"),
+    (re.compile(r"^\W*(?:yes|yep|yeah|sure)(?:\W+please)?\W*$", re.I), "Gladly{name}. What would you like me to do?"),
 )
 ABOUT = re.compile(
     r"\bwhat can you do\b|\bwho are you\b|\bare you (?:a |an )?(?:ro)?(?:bot|human|real|person|ai)\b"

@@ -299,6 +299,7 @@ async def test_everyday_words_for_a_tool_are_understood(text: str, said: str) ->
         ("Can I talk to a human?", "Of course, Ana. A teammate will step in here."),
         ("No thanks", "All right, Ana. Write here whenever you need something."),
         ("yes", "Gladly, Ana. What would you like me to do?"),
+        ("Yes please!", "Gladly, Ana. What would you like me to do?"),
         ("Any news?", "I have no new answer yet, Ana. As soon as there is one, you'll get it here."),
         (
             "Please cancel my order ORD-4",
