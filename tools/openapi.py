@@ -18,7 +18,7 @@ from tools.http_definitions import Definition, Parameter, Place
 from tools.openapi_schemas import Resolver, Unresolved
 from tools.schema import SchemaError
 
-MAX_BYTES: Final = 5_000_000
+MAX_BYTES: Final = 15_000_000
 MAX_OPERATIONS: Final = 5_000
 
 _METHODS: Final = ("get", "post", "put", "patch", "delete")
@@ -101,7 +101,7 @@ def read(document: str | bytes, *, server: str = "", only: str = "") -> Read:
 def _root(document: str | bytes) -> dict[str, Json]:
     raw = document.encode(errors="replace") if isinstance(document, str) else document
     if len(raw) > MAX_BYTES:
-        raise NotOpenApi("The document is larger than 5 MB.", field="document")
+        raise NotOpenApi("The document is larger than 15 MB.", field="document")
     try:
         root = strict_json.loads(raw)
     except JsonError as error:

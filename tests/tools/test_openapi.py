@@ -195,7 +195,7 @@ def test_operations_can_be_picked() -> None:
         ),
         ('{"openapi": "3.1.0"}', "The document has no paths."),
         ("[" * 100_000, "The document is not JSON."),
-        (" " * 5_000_001, "The document is larger than 5 MB."),
+        (" " * 15_000_001, "The document is larger than 15 MB."),
     ],
 )
 def test_what_is_no_document(text: str, sentence: str) -> None:
