@@ -32,11 +32,13 @@ JOBS: Final = (
 
 
 def install() -> None:
-    """Bring the stored schedules in line with JOBS; one that exists keeps its next run."""
+    """Bring the stored schedules in line with JOBS; one that exists keeps its next run, one that is right is let be."""
     with transaction.atomic():
         Schedule.objects.exclude(name__in=[job.name for job in JOBS]).delete()
+        stored = {row["name"]: row for row in Schedule.objects.values()}
         for job in JOBS:
             fields = {"func": job.function, "schedule_type": Schedule.MINUTES, "minutes": job.minutes, "repeats": -1}
-            Schedule.objects.update_or_create(
-                name=job.name, defaults=fields, create_defaults={**fields, "next_run": clock.now()}
-            )
+            if not fields.items() <= stored.get(job.name, {}).items():
+                Schedule.objects.update_or_create(
+                    name=job.name, defaults=fields, create_defaults={**fields, "next_run": clock.now()}
+                )
