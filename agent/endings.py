@@ -26,12 +26,12 @@ def reply(endings: Sequence[Ending]) -> list[None]:
     """Say it to the customers, but not where a teammate has the thread by now; and know which outcomes were told."""
     with transaction.atomic():
         conversations = bulk.locked(ending.turn.conversation_id for ending in endings)
-        going = turns.go_on([ending.turn for ending in endings], conversations)
+        going = set(turns.go_on([ending.turn for ending in endings], conversations))
         said = [ending for ending in endings if ending.turn in going]
         if said:
             bulk.agents_replied([_reply(ending, conversations) for ending in said])
             _told(said)
-            turns.end(going, TurnState.DONE)
+            turns.end([ending.turn for ending in said], TurnState.DONE)
     return [None] * len(endings)
 
 

@@ -5,7 +5,7 @@ lock. Whoever takes the turn up after a crash finds there what is left to do.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -65,7 +65,7 @@ def write(asked: Sequence[Asked]) -> list[Step | None]:
     it is written then."""
     with transaction.atomic():
         conversations = bulk.locked(each.turn.conversation_id for each in asked)
-        going = turns.go_on([each.turn for each in asked], conversations)
+        going = set(turns.go_on([each.turn for each in asked], conversations))
         tallies = _tallies(going)
         made = {
             each.turn.id: _step(each, conversations[each.turn.conversation_id], tallies[each.turn.id])
@@ -80,7 +80,7 @@ def so_far(held: Sequence[tuple[Turn, Sequence[Step]]]) -> list[list[Message] | 
     """What each of these turns has done, as the model reads it; None for one that may not go on."""
     with transaction.atomic():
         conversations = bulk.locked(turn.conversation_id for turn, _ in held)
-        going = turns.go_on([turn for turn, _ in held], conversations)
+        going = set(turns.go_on([turn for turn, _ in held], conversations))
         ids = {run_id for turn, made in held if turn in going for step in made for run_id in step.run_ids}
         runs = {run.id: run for run in ToolRun.objects.filter(id__in=ids).defer("raw")}
     return [transcript.steps_of(made, runs) if turn in going else None for turn, made in held]
@@ -147,7 +147,7 @@ def _answered(call: ToolCall, told: Json, *, unmade: str) -> dict[str, str]:
     return {"id": ids.call_id(), "name": name, "arguments": "{}", "run": "", "result": result, "unmade": unmade}
 
 
-def _tallies(held: Sequence[Turn]) -> dict[str, _Tally]:
+def _tallies(held: Iterable[Turn]) -> dict[str, _Tally]:
     """By turn."""
     calls: dict[str, list[dict[str, str]]] = {turn.id: [] for turn in held}
     for step in Step.objects.filter(turn__in=list(calls)).order_by("number"):

@@ -127,9 +127,8 @@ def go_on(held: Sequence[Turn], conversations: Mapping[str, Conversation]) -> li
     running = Turn.objects.filter(id__in=[turn.id for turn in held], state=TurnState.RUNNING).order_by("id")
     claims = set(running.select_for_update(no_key=True).values_list("id", "claimed_by", "attempts"))
     mine = [turn for turn in held if (turn.id, turn.claimed_by, turn.attempts) in claims]
-    going = [turn for turn in mine if _has_it(conversations[turn.conversation_id])]
-    end([turn for turn in mine if turn not in going], TurnState.STOPPED)
-    return going
+    end([turn for turn in mine if not _has_it(conversations[turn.conversation_id])], TurnState.STOPPED)
+    return [turn for turn in mine if _has_it(conversations[turn.conversation_id])]
 
 
 def end(held: Sequence[Turn], state: TurnState, *, error: str = "") -> None:
