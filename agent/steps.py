@@ -6,7 +6,7 @@ lock. Whoever takes the turn up after a crash finds there what is left to do.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from django.db import transaction
@@ -19,7 +19,7 @@ from approvals import decisions
 from approvals.errors import DeniedBefore, StillWaiting, TooManyOpen
 from conversations import bulk, threads
 from conversations.models import Conversation
-from median_site.lib import canonical_json, ids, strict_json
+from median_site.lib import canonical_json, clock, ids, strict_json
 from median_site.lib.errors import DomainError
 from median_site.lib.strict_json import Json
 from tools import outcomes, runs
@@ -44,10 +44,12 @@ _REFUSED: Final[Mapping[type[DomainError], str]] = {
 
 @dataclass(slots=True)
 class _Tally:
-    """What a turn has asked for so far: how many calls, and the first entry of each that was made."""
+    """What a turn has asked for so far: how many calls, the first entry of each that was made, and those that leave
+    with this step."""
 
     calls: int
     made: dict[tuple[str, bytes], dict[str, str]]
+    leaving: list[ToolRun] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ def write(asked: Sequence[Asked]) -> list[Step | None]:
             for each in asked
             if each.turn in going
         }
+        runs.queue_own([run for tally in tallies.values() for run in tally.leaving])
         Step.objects.bulk_create(made.values())
     return [made.get(each.turn.id) for each in asked]
 
@@ -116,18 +119,22 @@ def _plan(
     same = _key(tool.name, input_text)
     if same in tally.made:
         return {**tally.made[same], "id": ids.call_id(), "arguments": input_text}
-    tally.made[same] = _make(tool, input_text, turn, conversation)
+    tally.made[same] = _make(tool, input_text, turn, conversation, tally.leaving)
     return tally.made[same]
 
 
-def _make(tool: Tool, input_text: str, turn: Turn, conversation: Conversation) -> dict[str, str]:
+def _make(
+    tool: Tool, input_text: str, turn: Turn, conversation: Conversation, leaving: list[ToolRun]
+) -> dict[str, str]:
     entry = {"name": tool.name, "arguments": input_text, "run": "", "result": ""}
     agent = threads.agent_actor(conversation)
     if tool.risk not in PARKED:
-        run = runs.queue(
-            conversation, tool_name=tool.name, tool_label=tool.label, tool_id=tool.id, endpoint_id=tool.served_by,
-            risk=tool.risk, input_text=input_text, started_by=Starter.AGENT, by=agent, turn_id=turn.id,
+        run = ToolRun(
+            workspace_id=conversation.workspace_id, conversation=conversation, tool_name=tool.name,
+            tool_label=tool.label, tool_id=tool.id, endpoint_id=tool.served_by, risk=tool.risk, input=input_text,
+            started_by=Starter.AGENT, by_id=agent.id, by_name=agent.name, turn_id=turn.id, queued_at=clock.now(),
         )  # fmt: skip
+        leaving.append(run)
         return {**entry, "id": run.id, "run": run.id}
     try:
         with transaction.atomic():

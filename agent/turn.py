@@ -29,8 +29,8 @@ POLL_S: Final = 0.2
 # For as long as this a model is left alone that asks for it; a customer waits meanwhile.
 LONGEST_PAUSE_S: Final = 10.0
 
-# A step's calls are written one by one, so fewer steps share a transaction than beginnings and endings do.
-STEPS_AT_ONCE: Final = 20
+# Requests for approval are written one by one, so fewer steps share a transaction than beginnings and endings do.
+STEPS_AT_ONCE: Final = 50
 
 PERSON_WILL_ANSWER: Final = "I’m sorry, I can’t answer this right now. A person from the team will reply to you here."
 COULD_NOT_DO_IT: Final = "I’m sorry, I could not work this out. A person from the team will reply to you here."

@@ -5,6 +5,7 @@ dies is never sent again: the hourly check fails it.
 """
 
 import logging
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -13,7 +14,7 @@ from django.db.models import Q, QuerySet
 from psycopg.types.json import Jsonb
 
 from conversations import bulk, threads
-from conversations.models import Conversation, ItemKind
+from conversations.models import Conversation, Item, ItemKind
 from median_site.lib import clock, ids, live, strict_json
 from median_site.lib.actors import Actor, system
 from median_site.lib.statement import Statement, fetch
@@ -67,6 +68,21 @@ def queue(
         threads.add(conversation, kind=ItemKind.RUN, by=by, ref=run.id)
     live.wake("agent")
     return run
+
+
+def queue_own(runs: Sequence[ToolRun]) -> None:
+    """Write down unsaved calls of turns, in as many locked conversations, in a few statements for all. Each gets a
+    place in its thread; its turn sends it, so that nobody else needs to wake."""
+    if runs:
+        ToolRun.objects.bulk_create(runs)
+        places = [
+            Item(
+                workspace_id=run.workspace_id, conversation_id=run.conversation_id or "", kind=ItemKind.RUN, ref=run.id,
+                author_id=run.by_id, author_name=run.by_name, created_at=run.queued_at,
+            )
+            for run in runs
+        ]  # fmt: skip
+        bulk.add(places, unread=())
 
 
 def queue_approved(*, by: Actor, to: Statement) -> None:
