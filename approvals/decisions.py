@@ -18,7 +18,7 @@ from conversations.models import Conversation, ItemKind
 from median_site.lib import canonical_json, clock, ids, rows, strict_json
 from median_site.lib.actors import Actor, ActorKind, reviewer, system
 from median_site.lib.errors import DomainError
-from median_site.lib.statement import Statement
+from median_site.lib.statement import Row, Statement
 from team import events
 from team.events import Entry, Kind
 from tools import runs
@@ -159,7 +159,7 @@ def _decide(
     reviews.close(own if is_reviewer else ReviewOutcome.DROPPED, to=statement)
     entry = Entry(kind=kind, by=by)
     moved = _move([approval_id], set_to, where=where, values=values, entry=entry, statement=statement)
-    return moved[0] if moved else None
+    return rows.load(ToolApproval, moved[0]) if moved else None
 
 
 def _leave_to_team(approval_id: str, *, workspace_id: str, reason: str, outcome: ReviewOutcome) -> bool:
@@ -173,8 +173,8 @@ def _leave_to_team(approval_id: str, *, workspace_id: str, reason: str, outcome:
     left_to_team.send(sender=ToolApproval, statement=statement, source="moved")
     with transaction.atomic():
         moved = _move([approval_id], set_to, where=where, values=[workspace_id], entry=entry, statement=statement)
-        for approval in moved:
-            alarm.set_for(approval.expires_at)
+        for row in moved:
+            alarm.set_for(rows.load(ToolApproval, row).expires_at)
     return bool(moved)
 
 
@@ -186,10 +186,10 @@ def _move(
     values: Sequence[object],
     entry: Entry,
     statement: Statement,
-) -> list[ToolApproval]:
+) -> list[Row]:
     """Move those of these requests that can be decided, with a row of the log each and all that the statement adds.
 
-    `where` says more about a request `a` in a conversation `c`. Gives those that moved, as they are now.
+    `where` says more about a request `a` in a conversation `c`. Gives those that moved, for `rows.load`.
     """
     statement.add(
         "moved",
@@ -204,7 +204,7 @@ def _move(
     events.add(entry, to=statement)
     bulk.advance(to=statement)
     give = f"{rows.columns(ToolApproval, of='moved')} from moved"
-    return [rows.load(ToolApproval, row) for row in statement.run(lock=_LOCK, values=[list(approval_ids)], give=give)]
+    return statement.run(lock=_LOCK, values=[list(approval_ids)], give=give, for_many=len(approval_ids) > 1)
 
 
 def _second(approval_id: str, *, by: Actor, wanted: bool) -> ToolApproval:

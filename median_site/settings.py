@@ -104,7 +104,7 @@ TEMPLATES = [
 DATABASES = {"default": env.database_url("MEDIAN_DATABASE_URL")}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # The statements of median_site.lib.statement are planned once a connection.
-DATABASES["default"]["OPTIONS"]["prepare_threshold"] = 1
+DATABASES["default"]["OPTIONS"]["prepare_threshold"] = 0
 if env.flag("MEDIAN_DATABASE_POOL", default=False):
     # For processes with many threads (web, agent). The job cluster forks and must not share sockets.
     DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 2, "max_size": 10, "timeout": 10}
