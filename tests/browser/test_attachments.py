@@ -99,7 +99,6 @@ def test_a_refused_file_is_named_and_costs_nothing_that_was_typed(
     expect(sam.locator(".attached progress")).to_have_count(0)
     sam.locator("#mode-reply").check(force=True)  # as its text is, a note's files are not the reply's
     expect(sam.locator(".attached")).to_be_hidden()
-    sam.reload()
     sam.locator("#mode-note").check(force=True)
     expect(sam.locator(".attached li:visible")).to_have_count(5)
     sam.locator("#reply").press("Control+Enter")
