@@ -4,7 +4,7 @@ Every move is one conditional UPDATE under the conversation's lock, decided by t
 second gets the published sentence; the row, the line, the run and the push are one statement (lib.statement).
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 from typing import Final
 
@@ -18,7 +18,7 @@ from conversations.models import Conversation, ItemKind
 from median_site.lib import canonical_json, clock, ids, rows, strict_json
 from median_site.lib.actors import Actor, ActorKind, reviewer, system
 from median_site.lib.errors import DomainError
-from median_site.lib.statement import Row, Statement
+from median_site.lib.statement import Row, Statement, among
 from team import events
 from team.events import Entry, Kind
 from tools import runs
@@ -27,10 +27,10 @@ from tools.models import Risk, Tool
 LIFETIME: Final = timedelta(hours=24)
 OPEN_LIMIT: Final = 3
 
-_LOCK: Final = (
-    "select from conversations_conversation where id in"
-    " (select conversation_id from approvals_toolapproval where id = any(%s)) order by id for no key update"
-)
+_LOCK: Final = """
+    select from conversations_conversation where id in (select conversation_id from approvals_toolapproval a where {})
+     order by id for no key update
+"""
 _READING: Final = "a.state = 'reviewing'"
 _STILL_READING: Final = (
     f"{_READING} and a.requested_at > clock_timestamp() - interval '{reviews.LIMIT.total_seconds()} seconds'"
@@ -124,7 +124,7 @@ def expire_all(approval_ids: Collection[str], *, because: ExpiredBecause) -> int
     entry = Entry(kind=Kind.EXPIRED, by=system(""), data={"because": because.value})
     statement = Statement()
     reviews.close(ReviewOutcome.DROPPED, to=statement)
-    return late + len(_move(approval_ids, set_to, where=where, values=[], entry=entry, statement=statement))
+    return late + len(_move(approval_ids, set_to, where=where, entry=entry, statement=statement))
 
 
 def settle(*, failed: bool, to: Statement) -> None:
@@ -152,27 +152,27 @@ def _decide(
         "state": to.value, "decided_at": clock.now(), "decided_by_kind": by.kind.value, "decided_by_id": by.id,
         "decided_by_name": by.name, "told_in_turn": "", "review_reason" if is_reviewer else "reason": reason,
     }  # fmt: skip
-    where, values = "c.status = 'open' and a.expires_at > clock_timestamp() and a.workspace_id = %s", [by.workspace_id]
+    where = "c.status = 'open' and a.expires_at > clock_timestamp()"
     own = ReviewOutcome.DENIED if to == State.DENIED else ReviewOutcome.APPROVED
     if is_reviewer:
         where = f"{where} and {_STILL_READING}"
     reviews.close(own if is_reviewer else ReviewOutcome.DROPPED, to=statement)
     entry = Entry(kind=kind, by=by)
-    moved = _move([approval_id], set_to, where=where, values=values, entry=entry, statement=statement)
+    moved = _move([approval_id], set_to, where=where, entry=entry, statement=statement, workspace_id=by.workspace_id)
     return rows.load(ToolApproval, moved[0]) if moved else None
 
 
 def _leave_to_team(approval_id: str, *, workspace_id: str, reason: str, outcome: ReviewOutcome) -> bool:
     passed = outcome == ReviewOutcome.PASSED
     set_to = {"state": State.PENDING.value, "review": outcome.value, "review_reason": reason}
-    where = f"c.status = 'open' and a.workspace_id = %s and {_STILL_READING if passed else _READING}"
+    where = f"c.status = 'open' and {_STILL_READING if passed else _READING}"
     entry = Entry(kind=Kind.APPROVAL_PASSED_ON if passed else Kind.APPROVAL_UNCHECKED, by=reviewer(workspace_id))
     statement = Statement()
     marks.add(still_open=True, to=statement)
     reviews.close(outcome, to=statement)
     left_to_team.send(sender=ToolApproval, statement=statement, source="moved")
     with transaction.atomic():
-        moved = _move([approval_id], set_to, where=where, values=[workspace_id], entry=entry, statement=statement)
+        moved = _move([approval_id], set_to, where=where, entry=entry, statement=statement, workspace_id=workspace_id)
         for row in moved:
             alarm.set_for(rows.load(ToolApproval, row).expires_at)
     return bool(moved)
@@ -183,28 +183,33 @@ def _move(
     set_to: Mapping[str, object],
     *,
     where: str,
-    values: Sequence[object],
     entry: Entry,
     statement: Statement,
+    workspace_id: str = "",
 ) -> list[Row]:
     """Move those of these requests that can be decided, with a row of the log each and all that the statement adds.
 
-    `where` says more about a request `a` in a conversation `c`. Gives those that moved, for `rows.load`.
+    `where` says more about a request `a` in a conversation `c`. With a `workspace_id` those of other workspaces do not
+    exist. Gives the ones that moved, for `rows.load`.
     """
+    among_them, value = among(approval_ids)
+    these, values = f"a.id {among_them}", [value]
+    if workspace_id:
+        these, values = f"{these} and a.workspace_id = %s", [value, workspace_id]
     statement.add(
         "moved",
         f"update approvals_toolapproval a set {', '.join(f'{name} = %s' for name in set_to)}"  # noqa: S608
-        f" from conversations_conversation c where a.id = any(%s) and c.id = a.conversation_id"
+        f" from conversations_conversation c where {these} and c.id = a.conversation_id"
         f" and a.state in ('reviewing', 'pending') and {where} returning a.*, a.tool_label as label,"
         " 'approval' as card, jsonb_build_object('label', a.tool_label, 'risk', a.risk) as data",
-        *set_to.values(), list(approval_ids), *values,
+        *set_to.values(), *values,
     )  # fmt: skip
     if "marks" not in statement:
         marks.add(to=statement)
     events.add(entry, to=statement)
     bulk.advance(to=statement)
     give = f"{rows.columns(ToolApproval, of='moved')} from moved"
-    return statement.run(lock=_LOCK, values=[list(approval_ids)], give=give, for_many=len(approval_ids) > 1)
+    return statement.run(lock=_LOCK.format(these), values=values, give=give, for_many=len(approval_ids) > 1)
 
 
 def _second(approval_id: str, *, by: Actor, wanted: bool) -> ToolApproval:

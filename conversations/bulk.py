@@ -19,7 +19,7 @@ from median_site.lib.statement import Statement
 from team import events
 from team.events import Entry, Kind
 
-LOCK: Final = "select from conversations_conversation where id = any(%s::text[]) order by id for no key update"
+LOCK: Final = "select from conversations_conversation where id = %s for no key update"
 _NUMBERED: Final = """(
     select moved.*, workspace.agent_name,
            advanced.former + row_number() over (partition by moved.conversation_id order by moved.id) as number

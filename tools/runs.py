@@ -182,7 +182,7 @@ def _end(run: ToolRun, outcome: Outcome, *, was: RunState, stuck: bool = False) 
     events.add(_entry(run, outcome, stuck=stuck), to=statement)
     bulk.advance(to=statement)
     statement.ring(live.wakes("agent", source="moved"))
-    return bool(statement.run(lock=bulk.LOCK, values=[[run.conversation_id or ""]], give="moved.id from moved"))
+    return bool(statement.run(lock=bulk.LOCK, values=[run.conversation_id or ""], give="moved.id from moved"))
 
 
 def _add_move(run: ToolRun, outcome: Outcome, *, was: RunState, to: Statement) -> None:

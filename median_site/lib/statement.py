@@ -4,7 +4,7 @@ Nothing here knows a table. Each app adds the part that writes its own; parts re
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
 from typing import Any, Final, TypeAlias, cast
 
@@ -72,6 +72,11 @@ class Statement:
         if rows and rung:
             current.rung(rows[0][0])
         return [row[1:] for row in rows]
+
+
+def among(values: Collection[str]) -> tuple[str, Value]:
+    """What follows a column that has one of these values. For one it is planned for one, and that plan is kept."""
+    return ("= %s", next(iter(values))) if len(values) == 1 else ("= any(%s)", list(values))
 
 
 def fetch(sql: str, *values: Value) -> list[Row]:
