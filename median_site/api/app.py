@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from django.http import HttpRequest, HttpResponse
-from ninja import NinjaAPI, Router
+from ninja import Router
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.parser import Parser
 from ninja.renderers import BaseRenderer
@@ -20,6 +20,7 @@ from median_site.api import (
     tools,
     webhooks,
 )
+from median_site.api.description import Api
 from median_site.lib import strict_json
 from median_site.lib.errors import DomainError
 
@@ -40,7 +41,7 @@ class StrictJson(Parser):
         return strict_json.loads(request.body)  # type: ignore[return-value]  # checked against the operation's schema
 
 
-api = NinjaAPI(
+api = Api(
     title="Median",
     version="1",
     description="Requests, runs, tools, conversations and the log of one workspace. Send an API key as a bearer token.",
@@ -48,6 +49,7 @@ api = NinjaAPI(
     parser=StrictJson(),
     docs_url=None,
     urls_namespace="api",
+    servers=[{"url": "/"}],
 )
 ROUTERS: Mapping[str, Router] = {
     "/tool-approvals": approvals.router,

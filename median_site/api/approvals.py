@@ -10,18 +10,20 @@ from ninja import Query, Router
 from approvals import access, decisions
 from approvals.errors import AlreadyReviewed
 from approvals.models import State, ToolApproval
-from median_site.api import gate, inputs, listing, shapes
+from median_site.api import answers, gate, inputs, listing, shapes
 from median_site.api.gate import KeyRequest
-from median_site.lib import clock, strict_json
+from median_site.lib import clock
 from median_site.lib.actors import Actor
 from median_site.lib.errors import DomainError
-from median_site.lib.strict_json import Json
 from tools.models import ToolRun
 
 router = Router()
 
+# An answer that was written already, and its shape.
+Decided = Annotated[HttpResponse, answers.Approval]
 
-@router.get("", auth=gate.scope("read"), summary="List requests, the newest first")
+
+@router.get("", auth=gate.Scope("read"), summary="List requests, the newest first")
 def index(
     request: KeyRequest,
     status: Annotated[State | None, Query()] = None,
@@ -29,7 +31,7 @@ def index(
     tool: Annotated[str | None, Query(max_length=64)] = None,
     cursor: inputs.Cursor = None,
     limit: inputs.Limit = 50,
-) -> Json:
+) -> answers.Page[answers.Approval]:
     rows = ToolApproval.objects.filter(workspace_id=request.key.workspace_id)
     if status:
         rows = rows.filter(state=status)
@@ -42,37 +44,37 @@ def index(
     return listing.page(rows, by="requested_at", shape=_shapes, cursor=cursor, limit=limit)
 
 
-@router.get("/{approval_id}", auth=gate.scope("read"), summary="Read one request")
-def read(request: KeyRequest, approval_id: str) -> Json:
+@router.get("/{approval_id}", auth=gate.Scope("read"), summary="Read one request")
+def read(request: KeyRequest, approval_id: str, wait: inputs.Wait = None) -> answers.Approval:
     """With `?wait=30` the answer is held, up to so many seconds, until the request changes; waiting decides nothing."""
     return shape(access.approval(gate.actor(request.key), approval_id))
 
 
-@router.post("/{approval_id}/approve", auth=gate.scope("decide"), summary="Approve and run, once")
-def approve(request: KeyRequest, approval_id: str) -> HttpResponse:
+@router.post("/{approval_id}/approve", auth=gate.Scope("decide"), summary="Approve and run, once")
+def approve(request: KeyRequest, approval_id: str) -> Decided:
     """Lets exactly the input that the request shows leave. 409, with the request, when it has been decided before."""
     by = gate.actor(request.key)
     return _decided(approval_id, partial(decisions.approve, approval_id, by=by), by=by)
 
 
-@router.post("/{approval_id}/deny", auth=gate.scope("decide"), summary="Deny")
-def deny(request: KeyRequest, approval_id: str, payload: inputs.Deny | None = None) -> HttpResponse:
+@router.post("/{approval_id}/deny", auth=gate.Scope("decide"), summary="Deny")
+def deny(request: KeyRequest, approval_id: str, payload: inputs.Deny | None = None) -> Decided:
     """Nothing leaves. 409, with the request, when it has been decided before."""
     by = gate.actor(request.key)
     reason = payload.reason if payload else ""
     return _decided(approval_id, partial(decisions.deny, approval_id, by=by, reason=reason), by=by)
 
 
-def shape(approval: ToolApproval) -> dict[str, Json]:
+def shape(approval: ToolApproval) -> answers.Approval:
     return shapes.approval(approval, ToolRun.objects.filter(id=approval.id).first())
 
 
-def _shapes(approvals: list[ToolApproval]) -> list[dict[str, Json]]:
+def _shapes(approvals: list[ToolApproval]) -> list[answers.Approval]:
     runs = ToolRun.objects.in_bulk([row.id for row in approvals])
     return [shapes.approval(row, runs.get(row.id)) for row in approvals]
 
 
-def _decided(approval_id: str, decide: Callable[[], ToolApproval], *, by: Actor) -> HttpResponse:
+def _decided(approval_id: str, decide: Callable[[], ToolApproval], *, by: Actor) -> Decided:
     """200 with the request as it is now. A program learns that it was second, even after itself: 409."""
     before = access.approval(by, approval_id)
     try:
@@ -80,7 +82,6 @@ def _decided(approval_id: str, decide: Callable[[], ToolApproval], *, by: Actor)
             raise AlreadyReviewed
         decide()
     except DomainError as error:
-        body: dict[str, Json] = {**error.as_json(), "approval": shape(access.approval(by, approval_id))}
-        return HttpResponse(strict_json.dumps(body), status=error.status, content_type="application/json")
-    body = shape(access.approval(by, approval_id))
-    return HttpResponse(strict_json.dumps(body), content_type="application/json")
+        refusal = {**error.as_json(), "approval": shape(access.approval(by, approval_id))}
+        return gate.answer(refusal, status=error.status)
+    return gate.answer(shape(access.approval(by, approval_id)))

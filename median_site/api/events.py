@@ -1,13 +1,12 @@
 """/v1/events: the log, oldest first from where the reader is."""
 
-from typing import Annotated, Final
+from typing import Annotated, Final, cast
 
 from django.db.models import QuerySet
 from ninja import Query, Router
 
-from median_site.api import gate, inputs
+from median_site.api import answers, gate, inputs
 from median_site.api.gate import KeyRequest
-from median_site.lib.strict_json import Json
 from team import chain
 from team.events import Kind
 from team.models import Event
@@ -16,7 +15,7 @@ router = Router()
 PREFIXES: Final = {"tools": ("approval.", "run.", "tool.", "endpoint."), "conversations": ("conversation.", "message.")}
 
 
-@router.get("", auth=gate.scope("read"), summary="Read the log")
+@router.get("", auth=gate.Scope("read"), summary="Read the log")
 def index(
     request: KeyRequest,
     type: Annotated[str | None, Query(pattern="^(tools|conversations)$")] = None,
@@ -25,8 +24,9 @@ def index(
         int | None, Query(ge=0, le=2**62, description="In the chain's order, those after this place; without gaps.")
     ] = None,
     newest: Annotated[bool, Query(description="The newest ones, in place of those after `after`.")] = False,
+    wait: inputs.Wait = None,
     limit: inputs.Limit = 100,
-) -> Json:
+) -> answers.Events:
     """Events oldest first. With `?wait=30` the answer is held, up to so many seconds, until there is one."""
     rows = of_type(Event.objects.filter(workspace_id=request.key.workspace_id), type)
     if after_position is not None:
@@ -35,18 +35,20 @@ def index(
         found = list(rows.order_by("-id")[:limit])[::-1]
     else:
         found = list(rows.filter(id__gt=after).order_by("id")[:limit])
-    data: list[Json] = [chain.shown(row) for row in found]
+    data = [cast(answers.Event, chain.shown(row)) for row in found]
     return {"data": data, "last": found[-1].id if found else after}
 
 
-@router.get("/head", auth=gate.scope("read"), summary="Where the log's chain has come to")
-def head(request: KeyRequest) -> Json:
+@router.get("/head", auth=gate.Scope("read"), summary="Where the log's chain has come to")
+def head(request: KeyRequest) -> answers.Head:
     """Note it somewhere else: `median verify-log --head HASH` then tells whether everything up to it still stands.
 
     `dropped` is the last event that retention took away: the first one that is left follows it.
     """
     at = chain.head(request.key.workspace_id)
-    dropped: Json = {"position": at.dropped_position, "hash": at.dropped_hash} if at.dropped_position else None
+    dropped: answers.Place | None = (
+        {"position": at.dropped_position, "hash": at.dropped_hash} if at.dropped_position else None
+    )
     return {"position": at.position, "hash": at.hash if at.position else None, "dropped": dropped}
 
 

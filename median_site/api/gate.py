@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from django.core.exceptions import RequestDataTooBig
@@ -57,7 +58,9 @@ def api_gate(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callabl
         request.key = key  # type: ignore[attr-defined]  # KeyRequest, from here on
         response = _limited(request, key, allowance, get_response)
         if response.status_code == 405:
+            allowed = response.headers.get("Allow", "")
             response = error_response(DomainError("That cannot be done here.", code="method_not_allowed", status=405))
+            response.headers["Allow"] = allowed
         for name, value in allowance.headers().items():
             response.headers[name] = value
         return response
@@ -116,15 +119,22 @@ def _sent(request: HttpRequest) -> bytes:
     return "\n".join(parts).encode(errors="replace")
 
 
-def scope(name: str) -> Callable[[HttpRequest], ApiKey]:
+@dataclass(frozen=True, slots=True)
+class Scope:
     """Ninja's `auth` for an operation: the key must have this scope."""
 
-    def check(request: HttpRequest) -> ApiKey:
+    name: str
+
+    def __call__(self, request: HttpRequest) -> ApiKey:
         key: ApiKey = request.key  # type: ignore[attr-defined]  # api_gate has set it
-        api_keys.require_scope(key, name)
+        api_keys.require_scope(key, self.name)
         return key
 
-    return check
+
+def answer(body: object, *, status: int = 200) -> HttpResponse:
+    """An answer of one of the shapes, written as the API writes JSON."""
+    text = strict_json.dumps(body)  # type: ignore[arg-type]  # the shapes are JSON
+    return HttpResponse(text, status=status, content_type="application/json")
 
 
 def error_response(error: DomainError) -> JsonResponse:

@@ -6,6 +6,10 @@ from ninja import Query, Schema
 from pydantic import ConfigDict, Field
 
 Cursor = Annotated[str | None, Query(description="`next_cursor` of the page before.")]
+Wait = Annotated[
+    int | None,
+    Query(ge=0, description="Hold the answer until it changes, for at most so many seconds, 60 at the most."),
+]
 Limit = Annotated[int, Query(ge=1, le=100, description="How many at most.")]
 
 
@@ -17,12 +21,12 @@ class Deny(Body):
     reason: str = Field("", max_length=2_000, description="For the team alone; the customer never sees it.")
 
 
-class Run(Body):
+class NewRun(Body):
     tool: str = Field(max_length=64)
     input: dict[str, Any] = Field(default_factory=dict, description="By the tool's input schema.")
 
 
-class Test(Body):
+class NewTest(Body):
     input: dict[str, Any] = Field(default_factory=dict)
     as_customer: str | None = Field(None, max_length=255, description="The customer's id, as your server asserts it.")
     conversation_id: str | None = Field(None, max_length=32)

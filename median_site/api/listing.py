@@ -8,12 +8,14 @@ from typing import Any, Final, TypeVar
 
 from django.db.models import Model, Q, QuerySet
 
+from median_site.api.answers import Page
 from median_site.lib import strict_json
 from median_site.lib.errors import DomainError
-from median_site.lib.strict_json import Json, JsonError
+from median_site.lib.strict_json import JsonError
 
 MOST: Final = 100
 M = TypeVar("M", bound=Model)
+T = TypeVar("T")
 
 
 class BadCursor(DomainError):
@@ -26,10 +28,10 @@ def page(
     rows: "QuerySet[M]",
     *,
     by: str,
-    shape: Callable[[list[M]], list[dict[str, Json]]],
+    shape: Callable[[list[M]], list[T]],
     cursor: str | None,
     limit: int,
-) -> dict[str, Json]:
+) -> Page[T]:
     """The newest rows first by the time field `by`, then by id. `shape` gets the page's rows at once."""
     if cursor:
         at, row_id = _read(cursor)
@@ -37,8 +39,12 @@ def page(
     found = list(rows.order_by(f"-{by}", "-id")[: limit + 1])
     shown = found[:limit]
     more = _write(getattr(shown[-1], by), shown[-1].pk) if len(found) > limit else None
-    data: list[Json] = [*shape(shown)]
-    return {"data": data, "next_cursor": more}
+    return {"data": shape(shown), "next_cursor": more}
+
+
+def whole(data: list[T]) -> Page[T]:
+    """A list that always fits on one page."""
+    return {"data": data, "next_cursor": None}
 
 
 def _write(at: datetime, row_id: Any) -> str:  # a primary key may be of any kind

@@ -5,11 +5,10 @@ from datetime import timedelta
 from ninja import Router, Status
 from pydantic import Field, StrictBool
 
-from median_site.api import gate, shapes
+from median_site.api import answers, gate, shapes
 from median_site.api.gate import KeyRequest
 from median_site.api.inputs import Body
 from median_site.lib import clock
-from median_site.lib.strict_json import Json
 from tools import keys, session_tokens
 
 router = Router()
@@ -23,8 +22,8 @@ class NewToken(Body):
     name: str | None = Field(None, max_length=150)
 
 
-@router.post("", auth=gate.scope("sessions"), summary="A token for one of your users", response={201: dict})
-def create(request: KeyRequest, payload: NewToken) -> Status[Json]:
+@router.post("", auth=gate.Scope("sessions"), summary="A token for one of your users", response={201: dict})
+def create(request: KeyRequest, payload: NewToken) -> Status[answers.SessionToken]:
     """The token is kept nowhere and lives 30 minutes; asking twice gives two that say the same."""
     now = clock.now()
     token = session_tokens.mint(
@@ -38,4 +37,4 @@ def create(request: KeyRequest, payload: NewToken) -> Status[Json]:
         now=now,
     )
     expires_at = now.replace(microsecond=0) + timedelta(seconds=session_tokens.LIFETIME_S)
-    return Status(201, {"token": token, "expires_at": shapes.time(expires_at)})
+    return Status(201, {"token": token, "expires_at": shapes.at(expires_at)})

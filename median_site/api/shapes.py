@@ -1,4 +1,4 @@
-"""What the API answers, as plain JSON. Times are ISO 8601 in UTC; an absent thing is null."""
+"""Rows as the API answers them (median_site.api.answers)."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -6,17 +6,16 @@ from datetime import UTC, datetime
 from approvals.models import ToolApproval
 from conversations.files import File
 from conversations.models import Conversation, Customer, Item, ItemKind
+from median_site.api import answers
 from median_site.lib import clock, strict_json
 from median_site.lib.strict_json import Json
 from tools import outcomes
 from tools.models import Endpoint, Tool, ToolRun
 
-Object = dict[str, Json]
 
-
-def approval(row: ToolApproval, run: ToolRun | None) -> Object:
+def approval(row: ToolApproval, run: ToolRun | None) -> answers.Approval:
     """A request; `run` is what became of it once it was approved."""
-    decided_by: Object = {"kind": row.decided_by_kind, "name": row.decided_by_name}
+    decided_by: answers.Decider = {"kind": row.decided_by_kind, "name": row.decided_by_name}
     return {
         "id": row.id,
         "status": str(row.state_at(clock.now())),
@@ -26,8 +25,8 @@ def approval(row: ToolApproval, run: ToolRun | None) -> Object:
         "description": row.description,
         "risk": row.risk,
         "input": strict_json.loads(row.input),
-        "requested_at": time(row.requested_at),
-        "expires_at": time(row.expires_at),
+        "requested_at": at(row.requested_at),
+        "expires_at": at(row.expires_at),
         "decided_at": time(row.decided_at),
         "decided_by": decided_by if row.decided_at else None,
         "reason": row.reason or None,
@@ -38,9 +37,8 @@ def approval(row: ToolApproval, run: ToolRun | None) -> Object:
     }
 
 
-def tool_run(row: ToolRun) -> Object:
-    """One execution: `raw` is exactly what the tool returned, `result` the same as JSON where it is JSON."""
-    error: Object = {"code": row.code, "message": row.error, "detail": row.detail or None}
+def tool_run(row: ToolRun) -> answers.Run:
+    error: answers.Failure = {"code": row.code, "message": row.error, "detail": row.detail or None}
     return {
         "id": row.id,
         "status": row.state,
@@ -51,7 +49,7 @@ def tool_run(row: ToolRun) -> Object:
         "input": strict_json.loads(row.input),
         "started_by": row.started_by,
         "approved_by": row.approver_name,
-        "queued_at": time(row.queued_at),
+        "queued_at": at(row.queued_at),
         "started_at": time(row.started_at),
         "ended_at": time(row.ended_at),
         "error": error if row.error else None,
@@ -63,7 +61,7 @@ def tool_run(row: ToolRun) -> Object:
     }
 
 
-def tool(row: Tool) -> Object:
+def tool(row: Tool) -> answers.Tool:
     return {
         "name": row.name,
         "label": row.label,
@@ -79,10 +77,10 @@ def tool(row: Tool) -> Object:
     }
 
 
-def endpoint(row: Endpoint, *, secret: str | None = None) -> Object:
+def endpoint(row: Endpoint, *, secret: str | None = None) -> answers.Endpoint:
     """`secret` only in the answer that made it."""
-    failure: Object = {"code": row.failure, "detail": row.failure_detail, "at": time(row.failed_at)}
-    shown: Object = {
+    failure: answers.SyncFailure = {"code": row.failure, "detail": row.failure_detail, "at": time(row.failed_at)}
+    shown: answers.Endpoint = {
         "id": row.id,
         "url": row.url,
         "sdk": row.sdk or None,
@@ -90,12 +88,14 @@ def endpoint(row: Endpoint, *, secret: str | None = None) -> Object:
         "failure": failure if row.failure else None,
         "refused": _as_json(row.refused),
         "old_secret_until": time(row.old_secret_until),
-        "created_at": time(row.created_at),
+        "created_at": at(row.created_at),
     }
-    return shown | ({"secret": secret} if secret else {})
+    if secret:
+        shown["secret"] = secret
+    return shown
 
 
-def conversation(row: Conversation) -> Object:
+def conversation(row: Conversation) -> answers.Conversation:
     return {
         "id": row.id,
         "status": row.status,
@@ -105,12 +105,12 @@ def conversation(row: Conversation) -> Object:
         "customer": customer(row.customer),
         "waiting": row.waiting,
         "version": row.version,
-        "last_at": time(row.last_at),
-        "created_at": time(row.created_at),
+        "last_at": at(row.last_at),
+        "created_at": at(row.created_at),
     }
 
 
-def customer(row: Customer) -> Object:
+def customer(row: Customer) -> answers.Customer:
     return {
         "id": row.id,
         "subject": row.subject,
@@ -120,23 +120,24 @@ def customer(row: Customer) -> Object:
     }
 
 
-def item(row: Item) -> Object:
-    """One thing in a thread. A card is the id of its request or run; read that for what it says."""
-    shown: Object = {
+def item(row: Item) -> answers.Item:
+    shown: answers.Item = {
         "number": row.number,
         "version": row.version,
         "kind": row.kind,
         "text": row.text or None,
         "author": row.author_name or None,
         "attachments": [file(each) for each in row.sent],
-        "created_at": time(row.created_at),
+        "created_at": at(row.created_at),
     }
-    cards = {ItemKind.APPROVAL: "approval_id", ItemKind.RUN: "run_id"}
-    return shown | ({cards[ItemKind(row.kind)]: row.ref} if row.kind in cards else {})
+    if row.kind == ItemKind.APPROVAL:
+        shown["approval_id"] = row.ref
+    elif row.kind == ItemKind.RUN:
+        shown["run_id"] = row.ref
+    return shown
 
 
-def file(row: File) -> Object:
-    """A file of a thread. Width and height are a picture's, of which only the pixels are kept."""
+def file(row: File) -> answers.File:
     return {
         "id": row.id,
         "name": row.name,
@@ -147,8 +148,12 @@ def file(row: File) -> Object:
     }
 
 
+def at(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
 def time(moment: datetime | None) -> str | None:
-    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z") if moment else None
+    return at(moment) if moment else None
 
 
 def _as_json(stored: object) -> Json:

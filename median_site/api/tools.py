@@ -2,37 +2,35 @@
 
 from ninja import Router
 
-from median_site.api import gate, inputs, shapes
+from median_site.api import answers, gate, inputs, listing, shapes
 from median_site.api.gate import KeyRequest
 from median_site.lib import strict_json
-from median_site.lib.strict_json import Json
 from tools import calls, endpoints, testing
 from tools.models import Tool
 
 router = Router()
 
 
-@router.get("", auth=gate.scope("read"), summary="List tools by name")
-def index(request: KeyRequest) -> Json:
+@router.get("", auth=gate.Scope("read"), summary="List tools by name")
+def index(request: KeyRequest) -> answers.Page[answers.Tool]:
     """Every tool of the workspace, at most a few hundred, in one page."""
     rows = Tool.objects.filter(workspace_id=request.key.workspace_id).order_by("name")
-    data: list[Json] = [shapes.tool(row) for row in rows]
-    return {"data": data, "next_cursor": None}
+    return listing.whole([shapes.tool(row) for row in rows])
 
 
-@router.post("/{name}/enable", auth=gate.scope("manage"), summary="Switch a tool on")
-def enable(request: KeyRequest, name: str) -> Json:
+@router.post("/{name}/enable", auth=gate.Scope("manage"), summary="Switch a tool on")
+def enable(request: KeyRequest, name: str) -> answers.Tool:
     return shapes.tool(endpoints.switch(name, by=gate.actor(request.key), on=True))
 
 
-@router.post("/{name}/disable", auth=gate.scope("manage"), summary="Switch a tool off")
-def disable(request: KeyRequest, name: str) -> Json:
+@router.post("/{name}/disable", auth=gate.Scope("manage"), summary="Switch a tool off")
+def disable(request: KeyRequest, name: str) -> answers.Tool:
     """It leaves the agent's next turn and the run lists; a request for it that is approved later fails."""
     return shapes.tool(endpoints.switch(name, by=gate.actor(request.key), on=False))
 
 
-@router.post("/{name}/test", auth=gate.scope("manage"), summary="Call a tool once, for a test")
-def test(request: KeyRequest, name: str, payload: inputs.Test) -> Json:
+@router.post("/{name}/test", auth=gate.Scope("manage"), summary="Call a tool once, for a test")
+def test(request: KeyRequest, name: str, payload: inputs.NewTest) -> answers.Run:
     """A real call with a `test_` id, as nobody or as a customer, at any risk and with nobody's approval."""
     tested = calls.run_now(
         testing.call,

@@ -3,9 +3,8 @@
 from ninja import Router, Status
 from pydantic import Field
 
-from median_site.api import gate, inputs, listing, shapes
+from median_site.api import answers, gate, inputs, listing, shapes
 from median_site.api.gate import KeyRequest
-from median_site.lib.strict_json import Json
 from webhooks import deliveries, subscriptions
 from webhooks.models import Webhook, WebhookDelivery
 
@@ -26,26 +25,25 @@ class WebhookChange(inputs.Body):
     enabled: bool | None = None
 
 
-@router.get("", auth=gate.scope("manage"), summary="List webhooks")
-def index(request: KeyRequest) -> Json:
-    data: list[Json] = [_webhook(row) for row in subscriptions.listed(request.key.workspace_id)]
-    return {"data": data, "next_cursor": None}
+@router.get("", auth=gate.Scope("manage"), summary="List webhooks")
+def index(request: KeyRequest) -> answers.Page[answers.Webhook]:
+    return listing.whole([_webhook(row) for row in subscriptions.listed(request.key.workspace_id)])
 
 
-@router.post("", auth=gate.scope("manage"), summary="Have events sent to a URL", response={201: dict})
-def add(request: KeyRequest, payload: NewWebhook) -> Status[Json]:
+@router.post("", auth=gate.Scope("manage"), summary="Have events sent to a URL", response={201: dict})
+def add(request: KeyRequest, payload: NewWebhook) -> Status[answers.Webhook]:
     """The secret is in this answer and in no other. Nothing older than the webhook is sent."""
     row, secret = subscriptions.add(payload.url, by=gate.actor(request.key), kinds=payload.kinds)
     return Status(201, _webhook(row, secret=secret))
 
 
-@router.get("/{webhook_id}", auth=gate.scope("manage"), summary="Read one webhook")
-def read(request: KeyRequest, webhook_id: str) -> Json:
+@router.get("/{webhook_id}", auth=gate.Scope("manage"), summary="Read one webhook")
+def read(request: KeyRequest, webhook_id: str) -> answers.Webhook:
     return _webhook(subscriptions.find(gate.actor(request.key), webhook_id))
 
 
-@router.patch("/{webhook_id}", auth=gate.scope("manage"), summary="Change it, or switch it on or off")
-def change(request: KeyRequest, webhook_id: str, payload: WebhookChange) -> Json:
+@router.patch("/{webhook_id}", auth=gate.Scope("manage"), summary="Change it, or switch it on or off")
+def change(request: KeyRequest, webhook_id: str, payload: WebhookChange) -> answers.Webhook:
     """Fields that are left out stay as they are."""
     by = gate.actor(request.key)
     subscriptions.change(webhook_id, by=by, url=payload.url, kinds=payload.kinds)
@@ -54,29 +52,29 @@ def change(request: KeyRequest, webhook_id: str, payload: WebhookChange) -> Json
     return _webhook(subscriptions.find(by, webhook_id))
 
 
-@router.delete("/{webhook_id}", auth=gate.scope("manage"), summary="Remove it", response={204: None})
+@router.delete("/{webhook_id}", auth=gate.Scope("manage"), summary="Remove it", response={204: None})
 def remove(request: KeyRequest, webhook_id: str) -> Status[None]:
     subscriptions.remove(webhook_id, by=gate.actor(request.key))
     return Status(204, None)
 
 
-@router.post("/{webhook_id}/rotate-secret", auth=gate.scope("manage"), summary="A new secret beside the old one")
-def rotate_secret(request: KeyRequest, webhook_id: str) -> Json:
+@router.post("/{webhook_id}/rotate-secret", auth=gate.Scope("manage"), summary="A new secret beside the old one")
+def rotate_secret(request: KeyRequest, webhook_id: str) -> answers.Webhook:
     """Both sign for 24 hours. The new secret is in this answer and in no other."""
     row, secret = subscriptions.rotate_secret(webhook_id, by=gate.actor(request.key))
     return _webhook(row, secret=secret)
 
 
-@router.post("/{webhook_id}/test", auth=gate.scope("manage"), summary="Send a test", response={202: dict})
-def test(request: KeyRequest, webhook_id: str) -> Status[Json]:
+@router.post("/{webhook_id}/test", auth=gate.Scope("manage"), summary="Send a test", response={202: dict})
+def test(request: KeyRequest, webhook_id: str) -> Status[answers.Delivery]:
     """A delivery of the type `webhook.test`, tried again like every other."""
     return Status(202, _delivery(deliveries.test(webhook_id, by=gate.actor(request.key))))
 
 
-@router.get("/{webhook_id}/deliveries", auth=gate.scope("manage"), summary="List deliveries, the newest first")
+@router.get("/{webhook_id}/deliveries", auth=gate.Scope("manage"), summary="List deliveries, the newest first")
 def index_of_deliveries(
     request: KeyRequest, webhook_id: str, cursor: inputs.Cursor = None, limit: inputs.Limit = 50
-) -> Json:
+) -> answers.Page[answers.Delivery]:
     webhook = subscriptions.find(gate.actor(request.key), webhook_id)
     rows = WebhookDelivery.objects.filter(workspace_id=webhook.workspace_id, webhook=webhook)
     return listing.page(
@@ -84,34 +82,35 @@ def index_of_deliveries(
     )
 
 
-@sent.get("/{delivery_id}", auth=gate.scope("manage"), summary="Read one delivery")
-def read_delivery(request: KeyRequest, delivery_id: str) -> Json:
+@sent.get("/{delivery_id}", auth=gate.Scope("manage"), summary="Read one delivery")
+def read_delivery(request: KeyRequest, delivery_id: str) -> answers.Delivery:
     return _delivery(deliveries.find(gate.actor(request.key), delivery_id))
 
 
-@sent.post("/{delivery_id}/replay", auth=gate.scope("manage"), summary="Send it once more", response={202: dict})
-def replay(request: KeyRequest, delivery_id: str) -> Status[Json]:
+@sent.post("/{delivery_id}/replay", auth=gate.Scope("manage"), summary="Send it once more", response={202: dict})
+def replay(request: KeyRequest, delivery_id: str) -> Status[answers.Delivery]:
     """Under the same `webhook-id`, at once, whatever became of it before."""
     return Status(202, _delivery(deliveries.replay(delivery_id, by=gate.actor(request.key))))
 
 
-def _webhook(row: Webhook, *, secret: str | None = None) -> dict[str, Json]:
+def _webhook(row: Webhook, *, secret: str | None = None) -> answers.Webhook:
     """`secret` only in the answer that made it."""
-    kinds: list[Json] = [*row.kinds]
-    shown: dict[str, Json] = {
+    shown: answers.Webhook = {
         "id": row.id,
         "url": row.url,
-        "kinds": kinds,
+        "kinds": list(row.kinds),
         "enabled": row.is_on,
         "off_because": row.off or None,
         "failing_since": shapes.time(row.failing_since),
         "old_secret_until": shapes.time(row.old_secret_until),
-        "created_at": shapes.time(row.created_at),
+        "created_at": shapes.at(row.created_at),
     }
-    return shown | ({"secret": secret} if secret else {})
+    if secret:
+        shown["secret"] = secret
+    return shown
 
 
-def _delivery(row: WebhookDelivery) -> dict[str, Json]:
+def _delivery(row: WebhookDelivery) -> answers.Delivery:
     return {
         "id": row.id,
         "webhook_id": row.webhook_id,
@@ -124,5 +123,5 @@ def _delivery(row: WebhookDelivery) -> dict[str, Json]:
         "answer_status": row.answer_status,
         "answer": row.answer or None,
         "error": row.error or None,
-        "created_at": shapes.time(row.created_at),
+        "created_at": shapes.at(row.created_at),
     }

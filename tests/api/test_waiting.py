@@ -92,13 +92,19 @@ async def test_a_key_that_is_revoked_while_it_waits_learns_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/v1/tool-approvals/{}?wait=x", "/v1/tool-approvals/{}?wait=0", "/v1/tool-runs/{}?wait=30"]
+    ("path", "status"),
+    [
+        ("/v1/tool-approvals/{}?wait=x", 422),
+        ("/v1/tool-approvals/{}?wait=-1", 422),
+        ("/v1/tool-approvals/{}?wait=0", 200),
+        ("/v1/tool-runs/{}?wait=30", 404),
+    ],
 )
-async def test_nothing_to_wait_for_is_answered_at_once(path: str) -> None:
+async def test_nothing_to_wait_for_is_answered_at_once(path: str, status: int) -> None:
     _, approval, key = await in_thread(made)
     asked = asking(path.format(approval.id), key)
     await asked.send_input({"type": "http.request", "body": b"", "more_body": False})
-    assert (await answer_of(asked))[0] in {200, 404}
+    assert (await answer_of(asked))[0] == status
 
 
 async def test_thirty_wait_at_once_and_all_hear() -> None:
