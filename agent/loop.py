@@ -1,5 +1,5 @@
-"""The agent process: claims turns, calls, reviews, errands and deliveries that are due, does them side by side, keeps
-claims alive.
+"""The agent process: claims turns, calls, reviews, errands, deliveries and alerts that are due, does them side by side,
+keeps claims alive.
 
 The rows are the queue. A doorbell wakes it; without one it looks every second. Any number of such processes may run.
 """
@@ -21,6 +21,8 @@ from agent.models.base import Model
 from agent.reviewing import reviewer_of
 from agent.rows import ErrandKind, Turn
 from approvals import reviews
+from approvals.alerts import outbox, presses
+from approvals.alerts import sending as alerting
 from approvals.reviewer import review as review_module
 from conversations import returning
 from median_site.lib import live
@@ -28,7 +30,6 @@ from median_site.lib.db import at_once, in_thread
 from team import chain
 from tools import calls, runs, sync
 from webhooks import deliveries, sending
-from webhooks.models import WebhookDelivery
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +42,8 @@ REVIEWS: Final = 50
 ERRANDS: Final = 8
 SYNCS: Final = 8
 DELIVERIES: Final = 64
+ALERTS: Final = 32
+PRESSES: Final = 32
 
 
 class _Hands(dict[str, asyncio.Task[None]]):
@@ -73,6 +76,8 @@ class AgentProcess:
         self._lessons = _Hands(ERRANDS)
         self._syncs = _Hands(SYNCS)
         self._deliveries = _Hands(DELIVERIES)  # by webhook/delivery
+        self._alerts = _Hands(ALERTS)  # by channel
+        self._presses = _Hands(PRESSES)
         self._rung = asyncio.Event()
         self._stopping = asyncio.Event()
 
@@ -110,7 +115,12 @@ class AgentProcess:
                 self._start(self._syncs, endpoint_id, sync.run_due(workspace_id, endpoint_id))
             under_way = Counter(key.partition("/")[0] for key in self._deliveries)
             for delivery in await in_thread(deliveries.claim, limit=self._deliveries.room, under_way=under_way):
-                self._start(self._deliveries, f"{delivery.webhook_id}/{delivery.id}", self._deliver(delivery))
+                key = f"{delivery.webhook_id}/{delivery.id}"
+                self._start(self._deliveries, key, self._ring_after(sending.run(delivery)))
+            for press in await in_thread(presses.claim, limit=self._presses.room):
+                self._start(self._presses, press.id, alerting.answer(press))
+            for alert in await in_thread(outbox.claim, limit=self._alerts.room, busy=list(self._alerts)):
+                self._start(self._alerts, alert.channel_id, self._ring_after(alerting.run(alert)))
         except Exception:
             logger.exception("Could not look for work; trying again")
 
@@ -135,9 +145,10 @@ class AgentProcess:
     async def _call(self, run_id: str) -> None:
         await calls.send(run_id)
 
-    async def _deliver(self, delivery: WebhookDelivery) -> None:
-        await sending.run(delivery)
-        self._rung.set()  # there is room for the receiver's next one
+    async def _ring_after(self, work: Awaitable[None]) -> None:
+        """There is room for the next one to the same receiver."""
+        await work
+        self._rung.set()
 
     def _start(self, held: _Hands, key: str, work: Awaitable[None]) -> None:
         task = asyncio.ensure_future(work)
@@ -192,7 +203,8 @@ class AgentProcess:
         held = [*self._turns.values(), *self._reviews.values(), *self._write_ups.values(), *self._lessons.values()]
         for task in [*helpers, *held]:
             task.cancel()
-        await asyncio.gather(*self._calls.values(), *self._deliveries.values(), *held, *helpers, return_exceptions=True)
+        out = [*self._calls.values(), *self._deliveries.values(), *self._alerts.values(), *self._presses.values()]
+        await asyncio.gather(*out, *held, *helpers, return_exceptions=True)
         await sync.settle()
         await calls.close()
         await in_thread(turns.give_back, self.name)

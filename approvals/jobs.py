@@ -1,6 +1,7 @@
 """Jobs of this app, called by name by the job cluster. Each may run twice at once."""
 
 from approvals import expiry
+from approvals.alerts import presses
 from tools import runs
 
 
@@ -10,5 +11,7 @@ def expire_due() -> int:
 
 
 def check() -> dict[str, int]:
-    """The hourly check: calls that never reported back, requests whose alarm was lost, an alarm that is not set."""
-    return {"stuck": runs.fail_stuck(), "expired": expiry.expire_due() + expiry.expire_removed()}
+    """The hourly check: calls that never reported back, requests whose alarm was lost, an alarm that is not set; and
+    presses of alerts that nobody needs any more."""
+    expired = expiry.expire_due() + expiry.expire_removed()
+    return {"stuck": runs.fail_stuck(), "expired": expired, "presses": presses.forget_old()}

@@ -7,7 +7,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 
 from conversations.words import Words
-from median_site.lib import ids
+from median_site.lib import clock, ids
 from tools.models import Risk
 
 
@@ -171,6 +171,128 @@ class Review(models.Model):
 
     def __str__(self) -> str:
         return f"{self.state} {self.approval_id}"
+
+
+class Service(models.TextChoices):
+    SLACK = "slack", "Slack"
+    DISCORD = "discord", "Discord"
+
+
+class AlertChannel(models.Model):
+    """A channel of Slack or Discord that a workspace is alerted in. A removed one keeps its row without its secrets."""
+
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
+    service = models.CharField(max_length=7, choices=Service)
+    # The service's own id of the channel.
+    channel = models.CharField(max_length=32)
+    sealed_token = models.TextField()
+    # What tells that a press is the service's: Slack's signing secret, Discord's public key.
+    sealed_check = models.TextField()
+    # Why nothing can be sent, in a sentence, until somebody mends it.
+    off = models.CharField(max_length=200, blank=True)
+    # The service asked for a pause until then.
+    quiet_until = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+    removed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "service"], name="alert_channel_one", condition=models.Q(removed_at=None)
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.service} {self.channel}"
+
+
+class Alert(models.Model):
+    """The message about one request in one channel. It is brought to the newest state, however many changes came."""
+
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
+    channel = models.ForeignKey(AlertChannel, on_delete=models.CASCADE, related_name="+")
+    approval = models.ForeignKey(ToolApproval, on_delete=models.CASCADE, related_name="+")
+    # The service's id of the message, once it was posted.
+    message_id = models.CharField(max_length=32, blank=True)
+    # Counts the changes; the one that the message shows.
+    wanted = models.PositiveIntegerField(default=1)
+    shown = models.PositiveIntegerField(default=0)
+    wanted_at = models.DateTimeField(default=clock.now)
+    # When the next attempt is; while one is under way, when its claim ends.
+    due_at = models.DateTimeField(null=True, blank=True)
+    claimed_at = models.DateTimeField(null=True, blank=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    # The service refused the message with its input.
+    is_short = models.BooleanField(default=False)
+    error = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["workspace", "approval", "channel"], name="alert_once")]
+        # The agent process's, for each channel of every workspace.
+        indexes = [
+            models.Index(fields=["channel", "due_at"], name="alert_due", condition=models.Q(due_at__isnull=False))
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.approval_id} {self.shown}/{self.wanted}"
+
+
+class AlertPress(models.Model):
+    """A press of a button in an alert, acknowledged and yet to be worked on. Kept for a day."""
+
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    # Nobody can guess it: whoever pressed and is not linked gets it, as the code to link with.
+    id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
+    channel = models.ForeignKey(AlertChannel, on_delete=models.CASCADE, related_name="+")
+    # The service's own id of the press.
+    key = models.CharField(max_length=200)
+    # Who pressed: a user of one of Slack's workspaces (`account`), or of Discord.
+    account = models.CharField(max_length=32, blank=True)
+    user_id = models.CharField(max_length=32)
+    user_name = models.CharField(max_length=100)
+    approval_id = models.CharField(max_length=40)
+    approves = models.BooleanField()
+    # Where an answer for their eyes alone goes.
+    sealed_reply = models.TextField()
+    pressed_at = models.DateTimeField(default=clock.now)
+    due_at = models.DateTimeField(null=True, blank=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    linked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["workspace", "channel", "key"], name="alert_press_once")]
+        indexes = [
+            # The agent process's, and the sweep's.
+            models.Index(fields=["due_at"], name="alert_press_due", condition=models.Q(due_at__isnull=False)),
+            models.Index(fields=["pressed_at"], name="alert_press_oldest"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_name} {self.approval_id}"
+
+
+class AlertLink(models.Model):
+    """A user of Slack or Discord who is a teammate, and decides in their name."""
+
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
+    teammate = models.ForeignKey("team.Teammate", on_delete=models.CASCADE, related_name="+")
+    service = models.CharField(max_length=7, choices=Service)
+    account = models.CharField(max_length=32, blank=True)
+    user_id = models.CharField(max_length=32)
+    user_name = models.CharField(max_length=100)
+    created_at = models.DateTimeField(default=clock.now, editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "service", "account", "user_id"], name="alert_link_once")
+        ]
+        indexes = [models.Index(fields=["workspace", "teammate", "created_at"], name="alert_link_list")]
+
+    def __str__(self) -> str:
+        return f"{self.user_name} {self.service}"
 
 
 class ExpiryAlarm(models.Model):

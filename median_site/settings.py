@@ -34,6 +34,9 @@ MEDIAN_REVIEWER_KEY = env.text(
     "MEDIAN_REVIEWER_KEY", default=MEDIAN_MODEL_KEY if MEDIAN_REVIEWER_URL == MEDIAN_MODEL_URL else ""
 )
 MEDIAN_REVIEWER_NAME = env.text("MEDIAN_REVIEWER_NAME", default=MEDIAN_MODEL_NAME)
+# Where alerts go; others only to try them against a server of one's own.
+MEDIAN_SLACK_API = env.url("MEDIAN_SLACK_API", default="https://slack.com/api")
+MEDIAN_DISCORD_API = env.url("MEDIAN_DISCORD_API", default="https://discord.com/api/v10")
 MEDIAN_REDIS_URL = env.text("MEDIAN_REDIS_URL", default="")
 # Touched by a scheduled job, so that a supervisor can tell a hanging job cluster from a quiet one.
 MEDIAN_CLUSTER_BEAT = env.text("MEDIAN_CLUSTER_BEAT", default="")

@@ -103,7 +103,7 @@ DOORS = {
     "state of a ToolRun": (lambda tree: _moves_state(tree, "ToolRun"), {"tools/runs.py"}),
     "a signature": (
         lambda tree: _imports(tree, "jwt", "hmac"),
-        {"tools/signing.py", "tools/session_tokens.py", "median_site/demo/seed.py"},
+        {"tools/signing.py", "tools/session_tokens.py", "approvals/alerts/genuine.py", "median_site/demo/seed.py"},
     ),
     "outbound tool traffic": (
         lambda tree: _imports(tree, "httpx", "httpcore"),

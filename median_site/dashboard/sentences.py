@@ -79,6 +79,10 @@ def _refused(facts: Facts) -> str:
     return f"A session token was refused: {facts.data.get('reason')}"
 
 
+def _alert(facts: Facts) -> str:
+    return f"The alert about {facts.label} in {facts.data.get('service')}"
+
+
 _SENTENCES: Final[Mapping[str, Callable[[Facts], str]]] = {
     Kind.CONVERSATION_STARTED: lambda f: f"{f.who} started a conversation",
     Kind.CUSTOMER_WROTE: lambda f: f"{f.who} wrote",
@@ -116,6 +120,14 @@ _SENTENCES: Final[Mapping[str, Callable[[Facts], str]]] = {
     Kind.WEBHOOK_CHANGED: lambda f: f"{f.who} changed the webhook to {f.data.get('host')}",
     Kind.WEBHOOK_REMOVED: lambda f: f"{f.who} removed the webhook to {f.data.get('host')}",
     Kind.WEBHOOK_DISABLED: lambda f: f"The webhook to {f.data.get('host')} was switched off, since nothing reaches it",
+    Kind.ALERTS_SET_UP: lambda f: f"{f.who} set up alerts in {f.data.get('service')}",
+    Kind.ALERTS_REMOVED: lambda f: f"{f.who} removed the alerts in {f.data.get('service')}",
+    Kind.ALERTS_DISABLED: lambda f: f"Alerts in {f.data.get('service')} stopped: {f.data.get('why')}",
+    Kind.ALERTS_MENDED: lambda f: f"Alerts in {f.data.get('service')} work again",
+    Kind.ALERT_FAILED: lambda f: f"{_alert(f)} failed and is tried again: {f.data.get('why')}",
+    Kind.ALERT_GIVEN_UP: lambda f: f"{_alert(f)} was given up: {f.data.get('why')}",
+    Kind.ALERTS_LINKED: lambda f: f"{f.who} linked {f.data.get('user')} in {f.data.get('service')}",
+    Kind.ALERTS_UNLINKED: lambda f: f"{f.who} unlinked {f.data.get('user')} in {f.data.get('service')}",
     Kind.PASSWORD_CHANGED: lambda f: f"{f.who} set a new password",
     Kind.SECOND_STEP_ADDED: lambda f: f"{f.who} added a second step to their sign-in",
     Kind.SECOND_STEP_REMOVED: lambda f: f"{f.who} took a second step off their sign-in",

@@ -99,7 +99,7 @@ def test_the_hourly_check_sets_a_lost_alarm_again(world: World) -> None:
     approval = request(world)
     OrmQ.objects.all().delete()
     ExpiryAlarm.objects.all().delete()
-    assert jobs.check() == {"stuck": 0, "expired": 0}
+    assert jobs.check() == {"stuck": 0, "expired": 0, "presses": 0}
     assert OrmQ.objects.get().lock == approval.expires_at
 
 

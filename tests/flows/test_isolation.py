@@ -17,6 +17,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from approvals.models import AlertChannel, AlertLink, AlertPress
 from conversations import attachments, saved_replies, threads
 from conversations.models import Customer, Lesson
 from median_site.lib import clock, hub, ids
@@ -31,8 +32,8 @@ from tools.models import HttpTool, Starter, ToolVersion
 from webhooks import deliveries, subscriptions
 
 # No id of a workspace in them: sign-in, the widget (which asks for a session token), public keys, forms of an export,
-# an invitation's link (whoever has it may join).
-OPEN = re.compile(r"accounts/|widget/|w/<slug:slug>/|v1/docs|logs/export|join/")
+# an invitation's link (whoever has it may join), what only Slack or Discord can sign.
+OPEN = re.compile(r"accounts/|widget/|w/<slug:slug>/|v1/docs|logs/export|join/|alerts/")
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 FIELDS = {"text": "Hi", "reason": "No", "url": "https://elsewhere.example/tools", "on": "1", "number": "1"}
 FIELDS |= {"role": "member", "title": "Hello"}
@@ -117,7 +118,13 @@ def theirs(world: World) -> dict[str, str]:
         pk=60_606, workspace=world.fernhill, teammate=world.kim, kind=NotificationKind.MENTION,
         conversation_id=world.conversation.id,
     )  # fmt: skip
+    slack = AlertChannel.objects.create(workspace=world.fernhill, service="slack", channel="C0FERNHILL")
+    alerted = {"user_id": "U0KIM", "user_name": "kim"}
+    press = AlertPress.objects.create(workspace=world.fernhill, channel=slack, approves=True, **alerted)
+    link = AlertLink.objects.create(workspace=world.fernhill, teammate=world.kim, service="slack", **alerted)
     return {
+        "code": press.id,
+        "link_id": link.id,
         "conversation_id": world.conversation.id,
         "approval_id": approval.id,
         "run_id": run.id,

@@ -67,10 +67,10 @@ def test_killed_after_sending_it_is_never_sent_again_and_the_check_fails_it(
         ana.write("Is there any news?")
         until(lambda: len(ana.replies()) == 2)
         assert ToolRun.objects.get(id=approval.id).state == RunState.RUNNING
-        assert jobs.check() == {"stuck": 0, "expired": 0}
+        assert jobs.check() == {"stuck": 0, "expired": 0, "presses": 0}
 
         ToolRun.objects.filter(id=approval.id).update(started_at=clock.now() - timedelta(minutes=10))
-        assert jobs.check() == {"stuck": 1, "expired": 0}
+        assert jobs.check() == {"stuck": 1, "expired": 0, "presses": 0}
         until(lambda: len(ana.replies()) == 3)
 
     run = ToolRun.objects.get(id=approval.id)

@@ -1,0 +1,76 @@
+"""Presses of an alert's buttons: noted before they are acknowledged, worked on afterwards by the agent process. Doing
+one twice changes nothing: a request is decided once, and the same person's second answer is the first one's."""
+
+from datetime import timedelta
+from typing import Final
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F
+from django.urls import reverse
+
+from approvals import decisions
+from approvals.alerts import links, outbox
+from approvals.alerts.service import Pressed, Told
+from approvals.models import AlertChannel, AlertPress
+from median_site.lib import clock, live, secrets
+from median_site.lib.errors import DomainError
+from webhooks import outcomes
+
+HELD: Final = timedelta(seconds=30)
+ATTEMPTS: Final = 5
+KEPT: Final = timedelta(days=1)
+
+
+def note(channel: AlertChannel, pressed: Pressed) -> None:
+    """Keep a press for the agent process. The service may tell of it more than once."""
+    press = AlertPress(
+        workspace_id=channel.workspace_id, channel=channel, key=pressed.key, account=pressed.account,
+        user_id=pressed.user_id, user_name=pressed.user_name, approval_id=pressed.approval_id,
+        approves=pressed.approves, sealed_reply=secrets.seal(pressed.reply), due_at=clock.now(),
+    )  # fmt: skip
+    AlertPress.objects.bulk_create([press], ignore_conflicts=True)
+    live.wake("agent")
+
+
+def claim(*, limit: int) -> list[AlertPress]:
+    """Take up to `limit` presses that wait; each goes to one process."""
+    with transaction.atomic():
+        due = AlertPress.objects.filter(due_at__lte=clock.now(), channel__removed_at=None).order_by("due_at")
+        ids = list(due.select_for_update(skip_locked=True, of=("self",)).values_list("id", flat=True)[: max(0, limit)])
+        taken = AlertPress.objects.filter(id__in=ids)
+        if ids:
+            taken.update(due_at=clock.now() + HELD, attempts=F("attempts") + 1)
+        return list(taken.select_related("channel__workspace")) if ids else []
+
+
+def decide(press: AlertPress) -> str:
+    """Do what was asked, in the name of the teammate who is linked at this moment. Gives what to tell the presser
+    alone; nothing when the decision counts, since the message then says so itself."""
+    teammate = links.teammate_of(press)
+    if teammate is None:
+        link = f"{settings.MEDIAN_URL}{reverse('alerts:link', args=[press.id])}"
+        where = press.channel.workspace.name
+        return f"Nothing was done: you are not linked to a teammate of {where}. Sign in to Median there and open {link}"
+    answer = decisions.approve if press.approves else decisions.deny
+    try:
+        answer(press.approval_id, by=teammate.actor)
+    except DomainError as error:
+        # Whoever saw the buttons saw an old message.
+        outbox.again([press.approval_id], workspace_id=press.workspace_id)
+        live.wake("agent")
+        return error.message
+    return ""
+
+
+def record(press: AlertPress, told: Told | None) -> None:
+    """What became of telling the presser; None when there was nothing to tell."""
+    pause = None
+    if told and told.verdict in {"broken", "limited"} and press.attempts < ATTEMPTS:
+        pause = outcomes.pause(press.attempts, wait=told.wait)
+    AlertPress.objects.filter(id=press.id).update(due_at=clock.now() + pause if pause else None)
+
+
+def forget_old() -> int:
+    """Presses are kept for as long as the services may repeat them. Gives how many went."""
+    return AlertPress.objects.filter(pressed_at__lt=clock.now() - KEPT).delete()[0]

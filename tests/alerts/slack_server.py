@@ -1,0 +1,168 @@
+"""Slack in tests: its web API over a real socket, with its limits and its answers, and its signed presses."""
+
+import hashlib
+import hmac
+import itertools
+import json
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpResponse
+from django.test import Client
+
+from median_site.lib import clock
+
+TOKEN = "xoxb-fernhill-0123456789"
+SECRET = "0123456789abcdef" * 2
+CHANNEL = "C0FERNHILL"
+TEAM = "T0FERNHILL"
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a call is answered instead of being done."""
+
+    status: int = 200
+    body: Json = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Slack:
+    """`calls` are the methods and bodies that came; `messages` what the channel shows, by ts; `replies` go first."""
+
+    url: str = ""
+    calls: list[tuple[str, Json]] = field(default_factory=list)
+    messages: dict[str, Json] = field(default_factory=dict)
+    whispers: list[Json] = field(default_factory=list)
+    replies: deque[Reply] = field(default_factory=deque)
+    _ts: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def answer(self, method: str, authorization: str, body: Json) -> Reply:
+        self.calls.append((method, body))
+        if self.replies:
+            return self.replies.popleft()
+        error = _error(authorization, body)
+        if not error and method == "chat.update" and body["ts"] not in self.messages:
+            error = "message_not_found"
+        if error:
+            return Reply(body={"ok": False, "error": error})
+        ts = body.get("ts") or f"1764500000.{next(self._ts):06}"
+        if method == "chat.postEphemeral":
+            self.whispers.append(body)
+        else:
+            self.messages[ts] = body
+        return Reply(body={"ok": True, "ts": ts, "channel": body["channel"]})
+
+    @property
+    def message(self) -> Json:
+        """The only one there is."""
+        [body] = self.messages.values()
+        return body
+
+
+def texts(body: Json) -> list[str]:
+    """What a reader sees of a message's blocks, buttons apart."""
+    found = []
+    for block in body["blocks"]:
+        for holder in (block.get("text"), *(block["elements"] if block["type"] == "context" else ())):
+            if holder:
+                found.append(holder["text"].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+    return found
+
+
+def buttons(body: Json) -> list[str]:
+    return [
+        element["action_id"] for block in body["blocks"] if block["type"] == "actions" for element in block["elements"]
+    ]
+
+
+def press(
+    workspace_id: str,
+    action: str,
+    approval_id: str,
+    *,
+    user: str = "U0SAM",
+    team: str = TEAM,
+    trigger: str = "",
+    **headers: str,
+) -> HttpResponse:
+    """Press a button as Slack tells of it."""
+    payload = {
+        "type": "block_actions",
+        "trigger_id": trigger or f"{next(_triggers)}.trigger",
+        "team": {"id": TEAM},
+        "user": {"id": user, "name": user.lower(), "team_id": team},
+        "channel": {"id": CHANNEL},
+        "actions": [{"action_id": action, "value": approval_id, "type": "button"}],
+    }
+    body = urlencode({"payload": json.dumps(payload)})
+    return Client().post(
+        f"/alerts/slack/{workspace_id}/", body, content_type="application/x-www-form-urlencoded",
+        headers=signed(body) | headers,
+    )  # fmt: skip
+
+
+def signed(body: str, *, secret: str = SECRET, ahead_s: int = 0, timestamp: str = "") -> dict[str, str]:
+    timestamp = timestamp or str(int(clock.now().timestamp()) + ahead_s)
+    mac = hmac.new(secret.encode(), f"v0:{timestamp}:{body}".encode(), hashlib.sha256).hexdigest()
+    return {"X-Slack-Request-Timestamp": timestamp, "X-Slack-Signature": f"v0={mac}"}
+
+
+_triggers = itertools.count(1)
+
+
+def _error(authorization: str, body: Json) -> str:
+    """Slack's own checks, on the texts as they were sent."""
+    if authorization != f"Bearer {TOKEN}":
+        return "invalid_auth"
+    if body["channel"] != CHANNEL:
+        return "channel_not_found"
+    blocks = body.get("blocks", [])
+    limits = {"header": 150, "section": 3_000}
+    too_long = any(len(block["text"]["text"]) > limits[block["type"]] for block in blocks if block["type"] in limits)
+    return "invalid_blocks" if too_long or len(blocks) > 50 else ""
+
+
+@contextmanager
+def slack_server() -> Iterator[Slack]:
+    slack = Slack()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            reply = slack.answer(self.path.rsplit("/", 1)[1], self.headers["Authorization"], body)
+            data = json.dumps(reply.body).encode()
+            self.send_response(reply.status)
+            for name, value in {
+                "Content-Type": "application/json",
+                "Content-Length": str(len(data)),
+                **reply.headers,
+            }.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: object) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    slack.url = f"http://127.0.0.1:{server.server_port}/api"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield slack
+    finally:
+        server.shutdown()
+        thread.join(10)
+        server.server_close()
