@@ -19,6 +19,7 @@ urlpatterns = [
     path("attachments/", include("conversations.attachment_urls")),
     path("settings/alerts/", include("approvals.alerts.urls")),
     path("settings/webhooks/", include("webhooks.urls")),
+    path("settings/widget/", include("conversations.channels.widget_settings_urls")),
     path("settings/", include("team.urls")),
     path("join/<str:token>/", join_views.join, name="join"),
     path("me/theme", account.theme, name="theme"),

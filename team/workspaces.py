@@ -8,7 +8,7 @@ from django.db import transaction
 from median_site.lib import text
 from median_site.lib.actors import Actor
 from median_site.lib.errors import Unusable
-from team import events
+from team import events, origins
 from team.events import Kind
 from team.models import Workspace
 
@@ -38,6 +38,11 @@ def change_retention(*, by: Actor, days: str) -> Workspace:
     if days not in RETENTION:
         raise Unusable("Choose one of the times in the list.", field="days")
     return _store(Kind.WORKSPACE_CHANGED, by=by, retention_days=int(days) if days else None)
+
+
+def change_widget(*, by: Actor, sites: str) -> Workspace:
+    """Say which sites may show the chat, one origin a line; none: it opens only as a page. Raises Unusable."""
+    return _store(Kind.WORKSPACE_CHANGED, by=by, widget_origins="\n".join(origins.listed(sites)))
 
 
 def change_agent(*, by: Actor, name: str, instructions: str) -> Workspace:

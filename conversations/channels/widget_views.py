@@ -7,7 +7,6 @@ have to know the token.
 
 import re
 from typing import Final
-from urllib.parse import urlsplit
 
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -22,11 +21,11 @@ from conversations.models import Item
 from median_site.lib import headers, strict_json
 from median_site.lib.errors import DomainError
 from median_site.lib.strict_json import JsonError
+from team import origins
 
 PAGE: Final = 100
 
 _CLIENT_ID: Final = re.compile(r"[A-Za-z0-9_-]{8,64}")
-_HOST: Final = re.compile(r"(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*")
 
 
 class BadMessage(DomainError):
@@ -42,7 +41,7 @@ def page(request: HttpRequest, slug: str) -> HttpResponse:
     context = {"workspace": workspace, "head": head, "state": state, "limit": writing.TEXT_LIMIT}
     context |= {"files_most": attachments.IN_A_MESSAGE, "files_limit": attachments.SIZE_LIMIT}
     response = render(request, "widget/page.html", context)
-    response["Content-Security-Policy"] = headers.policy(frame_ancestors=_ancestors(workspace.widget_origins))
+    response["Content-Security-Policy"] = headers.policy(frame_ancestors=origins.ancestors(workspace.widget_origins))
     return response
 
 
@@ -126,20 +125,3 @@ def _foot(session: Session) -> str:
     if said.anonymous:
         return "Not signed in"
     return f"Signed in as {said.email or said.name or said.subject}"
-
-
-def _ancestors(origins: str) -> str:
-    """The origins that may frame the widget, as a Content-Security-Policy writes them; what is not one is left out."""
-    valid = [origin for origin in map(_origin, origins.splitlines()) if origin]
-    return " ".join(valid) or "'none'"
-
-
-def _origin(line: str) -> str:
-    try:
-        parts = urlsplit(line.strip().lower())
-        host, port = parts.hostname or "", parts.port
-    except ValueError:
-        return ""
-    if parts.scheme not in {"https", "http"} or not _HOST.fullmatch(host) or parts.path.strip("/"):
-        return ""
-    return f"{parts.scheme}://{host}" + (f":{port}" if port else "")
