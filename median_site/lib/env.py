@@ -122,7 +122,7 @@ def _database(value: str) -> Database:
         return str(options.pop(key, unquote(written)))
 
     database = Database(
-        ENGINE="django.db.backends.postgresql",
+        ENGINE="median_site.lib.postgres",
         NAME=field("dbname", parts.path.removeprefix("/")),
         USER=field("user", user),
         PASSWORD=field("password", password),

@@ -149,7 +149,7 @@ def test_database_url(
 ) -> None:
     write(value)
     assert env.database_url(NAME) == {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "median_site.lib.postgres",
         "NAME": name,
         "USER": user,
         "PASSWORD": password,

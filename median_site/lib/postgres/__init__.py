@@ -1,0 +1,1 @@
+"""The database backend that the settings name."""
