@@ -1,4 +1,5 @@
-"""The ASGI application that a web server runs: pages go to Django, the two sockets to their consumers."""
+"""The ASGI application that a web server runs: pages go to Django, the two sockets to their consumers,
+/mcp to the MCP server."""
 
 import os
 from typing import cast
@@ -14,6 +15,7 @@ from conversations.channels import widget_consumer, widget_pushes  # noqa: E402
 from median_site.api import waiting  # noqa: E402
 from median_site.dashboard import consumers, pushes  # noqa: E402
 from median_site.lib import sockets  # noqa: E402
+from median_site.mcp import door as mcp  # noqa: E402
 
 pushes.register()
 widget_pushes.register()
@@ -26,5 +28,7 @@ async def application(scope: HTTPScope | WebSocketScope, receive: ASGIReceiveCal
     """One request or one socket."""
     if scope["type"] == "websocket":
         await SOCKETS.get(scope["path"], sockets.refuse)(scope, receive, send)
+    elif scope["path"] == mcp.PATH:
+        await mcp.serve(scope, receive, send)
     else:
         await pages(scope, receive, send)

@@ -210,4 +210,5 @@ LOGGING = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": env.text("MEDIAN_LOG_LEVEL", default="INFO")},
+    "loggers": {"mcp": {"level": "WARNING"}},  # its package tells of the beginning and end of every request
 }

@@ -87,7 +87,12 @@ def authenticate(request: HttpRequest, scope: str) -> ApiKey:
 
 def identify(request: HttpRequest) -> ApiKey:
     """The key that the request carries, whatever it may do. Raises Unauthorized."""
-    row = find(request.headers.get("Authorization", ""))
+    return use(request.headers.get("Authorization", ""))
+
+
+def use(authorization: str) -> ApiKey:
+    """The same by the value of an Authorization header: the key, noted as used now. Raises Unauthorized."""
+    row = find(authorization)
     now = clock.now()
     stale = Q(last_used_at=None) | Q(last_used_at__lt=now - USED_EVERY)
     ApiKey.objects.filter(stale, pk=row.pk).update(last_used_at=now)
