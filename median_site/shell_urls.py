@@ -3,6 +3,7 @@
 from django.urls import path
 
 from median_site import shell
+from median_site.api import reference
 from median_site.api.app import api
 
 urlpatterns = [
@@ -10,5 +11,6 @@ urlpatterns = [
     path("robots.txt", shell.robots, name="robots"),
     path("me.css", shell.me, name="me_css"),
     path("w/<slug:slug>/.well-known/jwks.json", shell.jwks, name="jwks"),
+    path("v1/docs", reference.page, name="api-reference"),
     path("v1/", api.urls),
 ]

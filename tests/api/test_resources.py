@@ -1,10 +1,13 @@
 """Tools, endpoints, conversations, runs by the API and the log, as programs use them."""
 
+import re
 from collections.abc import Callable, Iterator
 
 import pytest
+from django.test import Client
 
 from conversations.models import Conversation, Customer, Handler, ItemKind
+from median_site.api.app import api
 from team import api_keys, jobs
 from team.models import Event
 from tests import world as worlds
@@ -158,3 +161,19 @@ def test_the_description_is_served_and_names_every_operation(world: World, progr
     assert {"/v1/tool-approvals/{approval_id}/approve", "/v1/conversations/{conversation_id}/tools/run"} <= set(
         described["paths"]
     )
+
+
+def test_the_description_is_shown_to_people(world: World) -> None:
+    page = Client().get("/v1/docs")
+    assert page.status_code == 200
+    shown = api.get_openapi_schema(path_prefix="/v1/")
+    for path, methods in shown["paths"].items():
+        for method, operation in methods.items():
+            assert f'id="{operation["operationId"]}"' in page.text
+            assert f'data-method="{method.upper()}">{method.upper()}</span><code>{path}</code>' in page.text
+    assert '<a href="#shape-Approval">page with a list of Approval</a>' in page.text
+    assert "This request has already been reviewed." in page.text
+    linked = set(re.findall(r'href="#([^"]+)"', page.text))
+    assert linked <= set(re.findall(r'id="([^"]+)"', page.text))
+    elsewhere = re.findall(r'(?:src|href)="(?!/|#)([^"]*)"', page.text)
+    assert elsewhere == []
