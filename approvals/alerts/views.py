@@ -60,9 +60,8 @@ def remove(request: TeammateRequest, service: Service) -> HttpResponse:
 @teammate_required
 def own(request: TeammateRequest) -> HttpResponse:
     """The users of Slack and Discord that decide in this teammate's name."""
-    return render(
-        request, "alerts/own.html", frame(request, "account") | {"links": links.listed(request.teammate.actor)}
-    )
+    context = frame(request, "account") | {"links": links.listed(request.teammate.actor)}
+    return _rendered(request, "alerts/own.html", context, path=reverse("alerts:own"))
 
 
 @require_POST
@@ -94,8 +93,13 @@ def _page(request: TeammateRequest, *, tested: str = "", told: Told | None = Non
         "tested": tested,
         "told": told,
     }
-    response = render(request, "alerts/page.html", context)
-    response.headers["HX-Replace-Url"] = reverse("alerts:page")
+    return _rendered(request, "alerts/page.html", context, path=reverse("alerts:page"))
+
+
+def _rendered(request: TeammateRequest, template: str, context: dict[str, object], *, path: str) -> HttpResponse:
+    """A press leads to this page: what the browser would load again is the one that is shown."""
+    response = render(request, template, context)
+    response.headers["HX-Replace-Url"] = path
     return response
 
 

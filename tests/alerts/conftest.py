@@ -14,7 +14,9 @@ from median_site.lib.db import in_thread
 from team import chain
 from team.models import Teammate
 from tests import world as worlds
+from tests.alerts import discord_server as discord_
 from tests.alerts import slack_server as slack_
+from tests.alerts.discord_server import Discord
 from tests.alerts.slack_server import Slack
 from tests.world import World
 from tools import calls
@@ -31,6 +33,20 @@ def slack(fernhill: World, settings: pytest.FixtureRequest) -> Iterator[Slack]:
         settings.MEDIAN_SLACK_API = server.url
         channels.set_up(
             Service.SLACK, channel=slack_.CHANNEL, token=slack_.TOKEN, check=slack_.SECRET, by=fernhill.sam.actor
+        )
+        yield server
+
+
+@pytest.fixture
+def discord(fernhill: World, settings: pytest.FixtureRequest) -> Iterator[Discord]:
+    with discord_.discord_server() as server:
+        settings.MEDIAN_DISCORD_API = server.url
+        channels.set_up(
+            Service.DISCORD,
+            channel=discord_.CHANNEL,
+            token=discord_.TOKEN,
+            check=discord_.PUBLIC,
+            by=fernhill.sam.actor,
         )
         yield server
 

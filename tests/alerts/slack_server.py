@@ -22,6 +22,7 @@ TOKEN = "xoxb-fernhill-0123456789"
 SECRET = "0123456789abcdef" * 2
 CHANNEL = "C0FERNHILL"
 TEAM = "T0FERNHILL"
+FORM = "application/x-www-form-urlencoded"
 
 Json = dict[str, Any]
 
@@ -86,16 +87,17 @@ def buttons(body: Json) -> list[str]:
 
 
 def press(
-    workspace_id: str,
-    action: str,
-    approval_id: str,
-    *,
-    user: str = "U0SAM",
-    team: str = TEAM,
-    trigger: str = "",
+    workspace_id: str, action: str, approval_id: str, *, user: str = "U0SAM", team: str = TEAM, trigger: str = "",
     **headers: str,
-) -> HttpResponse:
+) -> HttpResponse:  # fmt: skip
     """Press a button as Slack tells of it."""
+    body = pressed(action, approval_id, user=user, team=team, trigger=trigger)
+    path = f"/alerts/slack/{workspace_id}/"
+    return Client().post(path, body, content_type=FORM, headers=signed(body) | headers)
+
+
+def pressed(action: str, approval_id: str, *, user: str, team: str = TEAM, trigger: str = "") -> str:
+    """The body of such a request."""
     payload = {
         "type": "block_actions",
         "trigger_id": trigger or f"{next(_triggers)}.trigger",
@@ -104,11 +106,7 @@ def press(
         "channel": {"id": CHANNEL},
         "actions": [{"action_id": action, "value": approval_id, "type": "button"}],
     }
-    body = urlencode({"payload": json.dumps(payload)})
-    return Client().post(
-        f"/alerts/slack/{workspace_id}/", body, content_type="application/x-www-form-urlencoded",
-        headers=signed(body) | headers,
-    )  # fmt: skip
+    return urlencode({"payload": json.dumps(payload)})
 
 
 def signed(body: str, *, secret: str = SECRET, ahead_s: int = 0, timestamp: str = "") -> dict[str, str]:

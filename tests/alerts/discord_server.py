@@ -1,0 +1,132 @@
+"""Discord in tests: its API over a real socket, with its limits and its answers, and its signed interactions."""
+
+import itertools
+import json
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from django.http import HttpResponse
+from django.test import Client
+
+from median_site.lib import clock
+from tests.alerts.slack_server import Reply
+
+TOKEN = "MTIzNDU2Nzg5.fernhill.0123456789"
+CHANNEL = "1234567890123456789"
+KEY = Ed25519PrivateKey.from_private_bytes(b"fernhill" * 4)
+PUBLIC = KEY.public_key().public_bytes_raw().hex()
+
+Json = dict[str, Any]
+
+
+@dataclass
+class Discord:
+    """`calls` are what came; `messages` what the channel shows, by id; `replies` go first."""
+
+    url: str = ""
+    calls: list[tuple[str, str, Json]] = field(default_factory=list)
+    messages: dict[str, Json] = field(default_factory=dict)
+    whispers: list[Json] = field(default_factory=list)
+    replies: deque[Reply] = field(default_factory=deque)
+    nonces: dict[str, str] = field(default_factory=dict)
+    _ids: Iterator[int] = field(default_factory=lambda: itertools.count(10**18))
+
+    def answer(self, method: str, path: str, authorization: str, body: Json) -> Reply:
+        self.calls.append((method, path, body))
+        if self.replies:
+            return self.replies.popleft()
+        kind, holder, *rest = path.split("/")
+        if kind == "webhooks":
+            self.whispers.append(body | {"to": "/".join([holder, *rest])})
+            return Reply(body={"id": "1"})
+        if authorization != f"Bot {TOKEN}":
+            return Reply(401, {"code": 0, "message": "401: Unauthorized"})
+        if holder != CHANNEL:
+            return Reply(404, {"code": 10003, "message": "Unknown Channel"})
+        for embed in body.get("embeds", []):
+            if len(embed["title"]) > 256 or len(embed["description"]) > 4_096:
+                return Reply(400, {"code": 50035, "message": "Invalid Form Body"})
+        if method == "PATCH":
+            id = rest[1]
+            if id not in self.messages:
+                return Reply(404, {"code": 10008, "message": "Unknown Message"})
+        else:
+            id = self.nonces.get(body.get("nonce", ""), "") or str(next(self._ids))
+            self.nonces |= {body["nonce"]: id} if body.get("enforce_nonce") else {}
+        self.messages[id] = body
+        return Reply(body={"id": id})
+
+    @property
+    def message(self) -> Json:
+        """The only one there is."""
+        [body] = self.messages.values()
+        return body
+
+
+def buttons(body: Json) -> list[str]:
+    """Their labels."""
+    return [button["label"] for row in body["components"] for button in row["components"]]
+
+
+def press(
+    workspace_id: str, action: str, approval_id: str, *, user: str = "700000000000000001", id: str = ""
+) -> HttpResponse:
+    """Press a button as Discord tells of it."""
+    payload = {
+        "type": 3, "id": id or str(next(_interactions)), "application_id": "55", "token": "interaction-token",
+        "member": {"user": {"id": user, "username": "sam.okafor"}}, "data": {"custom_id": f"{action}:{approval_id}"},
+    }  # fmt: skip
+    return post(workspace_id, json.dumps(payload).encode())
+
+
+def post(workspace_id: str, body: bytes, **headers: str) -> HttpResponse:
+    """The body, rightly signed; headers in the place of that."""
+    timestamp = str(int(clock.now().timestamp()))
+    signature = KEY.sign(timestamp.encode() + body).hex()
+    signed = {"X-Signature-Timestamp": timestamp, "X-Signature-Ed25519": signature} | headers
+    return Client().post(f"/alerts/discord/{workspace_id}/", body, content_type="application/json", headers=signed)
+
+
+_interactions = itertools.count(9 * 10**17)
+
+
+@contextmanager
+def discord_server() -> Iterator[Discord]:
+    discord = Discord()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            path = self.path.removeprefix("/api/")
+            reply = discord.answer(self.command, path, self.headers.get("Authorization", ""), body)
+            data = json.dumps(reply.body).encode()
+            self.send_response(reply.status)
+            sent = {"Content-Type": "application/json", "Content-Length": str(len(data)), **reply.headers}
+            for name, value in sent.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(data)
+
+        do_PATCH = do_POST
+
+        def log_message(self, *_: object) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    discord.url = f"http://127.0.0.1:{server.server_port}/api"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield discord
+    finally:
+        server.shutdown()
+        thread.join(10)
+        server.server_close()
