@@ -66,6 +66,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.middleware.gzip.GZipMiddleware",
     "median_site.lib.headers.security_headers",
     "median_site.api.gate.api_gate",
     "django.contrib.sessions.middleware.SessionMiddleware",
