@@ -98,6 +98,7 @@ class ToolApproval(models.Model):
             ),
             models.Index(fields=["workspace", "state", "-requested_at", "-id"], name="approval_newest_by_state"),
             models.Index(fields=["workspace", "tool_name", "-requested_at", "-id"], name="approval_newest_by_tool"),
+            models.Index(fields=["workspace", "risk", "-requested_at", "-id"], name="approval_newest_by_risk"),
             # How long teammates take; the dashboard measures from it alone.
             models.Index(
                 fields=["workspace", "decided_by_kind", "decided_at"],

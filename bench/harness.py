@@ -14,13 +14,14 @@ from django.core.management import call_command
 from django.db import connection
 
 
-def prepare() -> None:
-    """Django on the benchmark's database, migrated and emptied."""
+def prepare(*, keep: bool = False) -> None:
+    """Django on the benchmark's database, migrated, and emptied unless what is there is to be kept."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "median_site.settings")
     django.setup()
     call_command("migrate", verbosity=0)
     call_command("createcachetable", verbosity=0)
-    call_command("flush", interactive=False, verbosity=0)
+    if not keep:
+        call_command("flush", interactive=False, verbosity=0)
 
 
 def settle() -> None:

@@ -1,14 +1,15 @@
 """Searching the queue among few and many conversations, with a call in each: words that are everywhere, rare, nowhere,
-names, a name and a word, and order numbers that only a call's input has."""
+names, a name and a word, and order numbers that only a call's input has.
+
+`bin/bench search 100000` takes another size than a million; the rows are those of `bin/bench pages`, and kept.
+"""
 
 import sys
 import time
 
 from bench import harness
 
-harness.prepare()
-
-from django.db import connection  # noqa: E402
+harness.prepare(keep=True)
 
 from bench._threads import fill  # noqa: E402
 from median_site.dashboard import queue  # noqa: E402
@@ -16,7 +17,7 @@ from median_site.dashboard.queue import Filter  # noqa: E402
 from team.models import Teammate  # noqa: E402
 
 SMALL = 10_000
-LARGE = 100_000
+LARGE = 1_000_000
 N = 15
 TEXTS = {
     "a word that is everywhere": "order",
@@ -32,24 +33,6 @@ TEXTS = {
     "a name and an order in a call": "c7042 CALL-7042",
     "a name that everybody has, and a word that is nowhere": "customer xyzzy",
 }
-CALLS = """
-insert into tools_toolrun (workspace_id, id, conversation_id, endpoint_id, tool_name, tool_label, risk, input,
-    started_by, by_id, by_name, turn_id, client_id, tested_as, tested_in, state, queued_at, ended_at, code, error,
-    detail, raw, raw_flags, for_model, headline)
-select workspace_id, 'call-' || id, id, 'endpoint', 'orderStatus', 'Order status', 'low',
-    '{"orderNumber":"CALL-' || split_part(id, '-', 2) || '"}', 'agent', '', '', '', '', '', '', 'completed', last_at,
-    last_at, '', '', '', '{}', '[]', '{}', 'Found'
-from conversations_conversation where workspace_id = %s
-"""
-
-
-def prepare(slug: str, rows: int) -> Teammate:
-    """A workspace with so many conversations, and a call in each; gives a teammate of it."""
-    teammate = fill(slug, rows)
-    with connection.cursor() as cursor:
-        cursor.execute(CALLS, [teammate.workspace_id])
-        cursor.execute("vacuum analyze tools_toolrun")
-    return teammate
 
 
 def sample(teammate: Teammate, text: str) -> list[float]:
@@ -63,7 +46,7 @@ def sample(teammate: Teammate, text: str) -> list[float]:
 
 
 def main(large: int) -> None:
-    few, many = prepare("few", SMALL), prepare("many", large)
+    many, few = fill(f"threads-{large}", large), fill(f"threads-{SMALL}", SMALL)
     for name, text in TEXTS.items():
         base, samples = sample(few, text), sample(many, text)
         harness.report(f"{name}, {SMALL:,} conversations", base)

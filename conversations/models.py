@@ -118,6 +118,13 @@ class Conversation(models.Model):
             models.Index(fields=["workspace", "customer", "-last_at"], name="conversation_by_customer"),
             models.Index(fields=["workspace", "-last_at", "-id"], name="conversation_newest"),
             models.Index(fields=["workspace", "channel", "status", "-last_at", "-id"], name="conversation_channel"),
+            # The same two whatever the status, for searches and for what is over.
+            models.Index(fields=["workspace", "channel", "-last_at", "-id"], name="conversation_channel_any"),
+            models.Index(
+                fields=["workspace", "assignee", "-last_at", "-id"],
+                name="conversation_mine_any",
+                condition=models.Q(assignee__isnull=False),
+            ),
             # What ends snoozes works for every workspace at once.
             models.Index(
                 fields=["snoozed_until"],

@@ -23,7 +23,7 @@ from team.facets import Outcome, Type
 from team.models import Event
 
 PAGE: Final = 50
-LOOK: Final = 200_000
+LOOK: Final = 100_000
 LOOK_FIRST: Final = 2_000
 WORDS: Final = 5
 
