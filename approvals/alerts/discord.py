@@ -66,11 +66,12 @@ class Discord:
 
     def pressed(self, payload: Json) -> Pressed | None:
         action, _, approval_id = at(payload, "data", "custom_id").partition(":")
-        if at(payload, "type") != "3" or action not in {"approve", "deny"}:
+        key = at(payload, "id")[:200]
+        if at(payload, "type") != "3" or action not in {"approve", "deny"} or not key:
             return None
         user = ("member", "user") if at(payload, "member", "user", "id") else ("user",)
         return Pressed(
-            key=at(payload, "id")[:200],
+            key=key,
             account="",
             user_id=at(payload, *user, "id")[:32],
             user_name=at(payload, *user, "username")[:100],

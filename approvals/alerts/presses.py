@@ -36,8 +36,9 @@ def note(channel: AlertChannel, pressed: Pressed) -> None:
 def claim(*, limit: int) -> list[AlertPress]:
     """Take up to `limit` presses that wait; each goes to one process."""
     with transaction.atomic():
-        due = AlertPress.objects.filter(due_at__lte=clock.now(), channel__removed_at=None).order_by("due_at")
-        ids = list(due.select_for_update(skip_locked=True, of=("self",)).values_list("id", flat=True)[: max(0, limit)])
+        due = AlertPress.objects.filter(due_at__lte=clock.now(), attempts__lt=ATTEMPTS, channel__removed_at=None)
+        due = due.order_by("due_at").select_for_update(skip_locked=True, of=("self",))
+        ids = list(due.values_list("id", flat=True)[: max(0, limit)])
         taken = AlertPress.objects.filter(id__in=ids)
         if ids:
             taken.update(due_at=clock.now() + HELD, attempts=F("attempts") + 1)

@@ -61,10 +61,11 @@ class Slack:
 
     def pressed(self, payload: Json) -> Pressed | None:
         action = at(payload, "actions", 0, "action_id")
-        if at(payload, "type") != "block_actions" or action not in {"approve", "deny"}:
+        key = at(payload, "trigger_id")[:200]
+        if at(payload, "type") != "block_actions" or action not in {"approve", "deny"} or not key:
             return None
         return Pressed(
-            key=at(payload, "trigger_id")[:200],
+            key=key,
             account=(at(payload, "user", "team_id") or at(payload, "team", "id"))[:32],
             user_id=at(payload, "user", "id")[:32],
             user_name=(at(payload, "user", "name") or at(payload, "user", "username"))[:100],
