@@ -2,27 +2,22 @@
 
 import itertools
 import json
-import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.http import HttpResponse
 from django.test import Client
 
 from median_site.lib import clock
-from tests.alerts.slack_server import Reply
+from tests.alerts.json_server import Json, Reply, serving
 
 TOKEN = "MTIzNDU2Nzg5.fernhill.0123456789"
 CHANNEL = "1234567890123456789"
 KEY = Ed25519PrivateKey.from_private_bytes(b"fernhill" * 4)
 PUBLIC = KEY.public_key().public_bytes_raw().hex()
-
-Json = dict[str, Any]
 
 
 @dataclass
@@ -99,34 +94,5 @@ _interactions = itertools.count(9 * 10**17)
 @contextmanager
 def discord_server() -> Iterator[Discord]:
     discord = Discord()
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            path = self.path.removeprefix("/api/")
-            reply = discord.answer(self.command, path, self.headers.get("Authorization", ""), body)
-            data = json.dumps(reply.body).encode()
-            self.send_response(reply.status)
-            sent = {"Content-Type": "application/json", "Content-Length": str(len(data)), **reply.headers}
-            for name, value in sent.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(data)
-
-        do_PATCH = do_POST
-
-        def log_message(self, *_: object) -> None: ...
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    discord.url = f"http://127.0.0.1:{server.server_port}/api"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
+    with serving(discord.answer) as discord.url:
         yield discord
-    finally:
-        server.shutdown()
-        thread.join(10)
-        server.server_close()

@@ -4,36 +4,23 @@ import hashlib
 import hmac
 import itertools
 import json
-import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpResponse
 from django.test import Client
 
 from median_site.lib import clock
+from tests.alerts.json_server import Json, Reply, serving
 
 TOKEN = "xoxb-fernhill-0123456789"
 SECRET = "0123456789abcdef" * 2
 CHANNEL = "C0FERNHILL"
 TEAM = "T0FERNHILL"
 FORM = "application/x-www-form-urlencoded"
-
-Json = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Reply:
-    """What a call is answered instead of being done."""
-
-    status: int = 200
-    body: Json = field(default_factory=dict)
-    headers: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -47,7 +34,7 @@ class Slack:
     replies: deque[Reply] = field(default_factory=deque)
     _ts: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
-    def answer(self, method: str, authorization: str, body: Json) -> Reply:
+    def answer(self, _: str, method: str, authorization: str, body: Json) -> Reply:
         self.calls.append((method, body))
         if self.replies:
             return self.replies.popleft()
@@ -133,34 +120,5 @@ def _error(authorization: str, body: Json) -> str:
 @contextmanager
 def slack_server() -> Iterator[Slack]:
     slack = Slack()
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            reply = slack.answer(self.path.rsplit("/", 1)[1], self.headers["Authorization"], body)
-            data = json.dumps(reply.body).encode()
-            self.send_response(reply.status)
-            for name, value in {
-                "Content-Type": "application/json",
-                "Content-Length": str(len(data)),
-                **reply.headers,
-            }.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *_: object) -> None: ...
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    slack.url = f"http://127.0.0.1:{server.server_port}/api"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
+    with serving(slack.answer) as slack.url:
         yield slack
-    finally:
-        server.shutdown()
-        thread.join(10)
-        server.server_close()

@@ -12,7 +12,8 @@ from team.events import Kind
 from team.models import Event
 from tests.alerts.conftest import later, work
 from tests.alerts.discord_server import CHANNEL, Discord, buttons, post, press
-from tests.alerts.slack_server import Reply, Slack
+from tests.alerts.json_server import Reply
+from tests.alerts.slack_server import Slack
 from tests.approvals.requests import request
 from tests.world import World
 

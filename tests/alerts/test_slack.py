@@ -17,7 +17,8 @@ from team import roster
 from team.events import Kind
 from team.models import Event, Teammate
 from tests.alerts.conftest import later, link, work
-from tests.alerts.slack_server import CHANNEL, SECRET, Reply, Slack, buttons, press, signed, texts
+from tests.alerts.json_server import Reply
+from tests.alerts.slack_server import CHANNEL, SECRET, Slack, buttons, press, signed, texts
 from tests.approvals.requests import lines_of, request
 from tests.world import World
 from tools.models import ToolRun
