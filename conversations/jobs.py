@@ -1,6 +1,6 @@
 """Jobs of this app, called by name by the job cluster. Each may run twice at once."""
 
-from conversations import attachments, retention, returning
+from conversations import attachments, retention, returning, widget_limits
 from median_site.lib import actors
 from team import notifications
 from team.models import Teammate
@@ -18,10 +18,11 @@ def give_up(teammate_id: str) -> int:
 
 def hourly() -> dict[str, int]:
     """The hourly check: threads of people who left, files that nobody sent, threads that are older than their
-    workspace keeps them, and what teammates were told a year ago."""
+    workspace keeps them, what teammates were told a year ago, and counted minutes."""
     return {
         "given_up": sum(give_up(teammate.id) for teammate in returning.left_behind()),
         "files": attachments.sweep(),
         "erased": retention.erase_old(),
         "notifications": notifications.forget_old(),
+        "minutes": widget_limits.sweep(),
     }

@@ -341,3 +341,21 @@ class SavedReply(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+
+class WidgetUse(models.Model):
+    """How often one session or address did something in one minute (conversations.widget_limits)."""
+
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    id = models.BigAutoField(primary_key=True)
+    what = models.CharField(max_length=10)
+    who = models.CharField(max_length=300)
+    minute = models.DateTimeField()
+    times = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["workspace", "what", "who", "minute"], name="widget_use_unique")]
+        indexes = [models.Index(fields=["minute"], name="widget_use_oldest")]
+
+    def __str__(self) -> str:
+        return f"{self.what} of {self.who}"

@@ -170,8 +170,12 @@ SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_NAME = "median_csrf"
 CSRF_FAILURE_VIEW = "median_site.lib.errors.csrf_failure"
 CSRF_TRUSTED_ORIGINS = [MEDIAN_URL] if HTTPS else []
-SECURE_PROXY_SSL_HEADER = (
-    ("HTTP_X_FORWARDED_PROTO", "https") if env.flag("MEDIAN_BEHIND_PROXY", default=False) else None
+BEHIND_PROXY = env.flag("MEDIAN_BEHIND_PROXY", default=False)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
+# Whose X-Forwarded-For is believed; limits count by address.
+MEDIAN_TRUSTED_PROXIES = env.networks(
+    "MEDIAN_TRUSTED_PROXIES",
+    default=["127.0.0.0/8", "::1", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"] if BEHIND_PROXY else [],
 )
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS

@@ -82,5 +82,4 @@ def _open(token: str) -> Opened | None:
         return None
     customer = widget_session.known_customer(session)
     conversation = widget_session.conversation_of(customer) if customer else None
-    standing = "anonymous" if session.said.anonymous else "verified"
-    return Opened(session.workspace.id, f"{standing}:{session.said.subject}", conversation.id if conversation else "")
+    return Opened(session.workspace.id, session.person, conversation.id if conversation else "")

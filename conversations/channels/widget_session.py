@@ -6,14 +6,14 @@ asks for one that names its user, everybody else gets an anonymous one from here
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from django.core.cache import cache
 from django.db import transaction
 from django.db.models import Q
 
-from conversations import attachments, customers, threads
+from conversations import attachments, customers, threads, widget_limits
 from conversations.models import Attachment, Channel, Conversation, Customer, Item
+from conversations.widget_limits import Limit
 from median_site.lib import actors, clock, ids
 from median_site.lib.errors import DomainError, NotFound
 from team import events
@@ -21,11 +21,6 @@ from team.events import Kind
 from team.models import Workspace
 from tools import keys, session_tokens
 from tools.session_tokens import SessionToken, SessionTokenError
-
-MESSAGES_A_MINUTE: Final = 30
-FILES_A_MINUTE: Final = 15
-# Of all visitors of a workspace together whom nobody vouches for: each could become another one for every file.
-UNKNOWN_FILES_A_MINUTE: Final = 60
 
 
 class SessionExpired(DomainError):
@@ -40,24 +35,17 @@ class SessionInvalid(DomainError):
     status = 401
 
 
-class TooFast(DomainError):
-    code = "rate_limited"
-    message = "That is a lot of messages at once. Wait a minute, then send this one again; it is still here."
-    status = 429
-
-
-class TooManyUploads(DomainError):
-    code = "rate_limited"
-    message = "That is a lot of files at once. Wait a minute, then attach this one again."
-    status = 429
-
-
 @dataclass(frozen=True, slots=True)
 class Session:
     """A token that was proved to be the workspace's own."""
 
     workspace: Workspace
     said: SessionToken
+
+    @property
+    def person(self) -> str:
+        """Whoever holds a token, told apart from everybody else of the workspace."""
+        return f"{'anonymous' if self.said.anonymous else 'verified'}:{self.said.subject}"
 
 
 def open_session(token: str, *, slug: str = "") -> Session:
@@ -81,8 +69,12 @@ def workspace_of(slug: str) -> Workspace:
     return found
 
 
-def anonymous_token(workspace: Workspace) -> str:
-    """A token for somebody whom nobody vouches for: a random subject, which is only theirs by holding it."""
+def anonymous_token(workspace: Workspace, *, address: str) -> str:
+    """A token for somebody whom nobody vouches for: a random subject, which is only theirs by holding it.
+
+    Raises TooFast.
+    """
+    widget_limits.count(widget_limits.TOKENS, workspace_id=workspace.id, address=address)
     return session_tokens.mint(
         keys.current(workspace.id),
         issuer=workspace.issuer,
@@ -108,28 +100,32 @@ def conversation_of(customer: Customer) -> Conversation | None:
     return rows.select_related("workspace", "assignee").order_by("-created_at").first()
 
 
-def attach(session: Session, *, name: str, data: bytes) -> Attachment:
-    """Take in a file that the customer is about to send. Raises TooManyUploads, and what attachments.store raises."""
+def attach(session: Session, *, name: str, data: bytes, address: str) -> Attachment:
+    """Take in a file that the customer is about to send. Raises TooFast, and what attachments.store raises."""
+    _count(widget_limits.FILES, session, address=address)
     with transaction.atomic():
         customer = _written_down(session)
-        _slow_down(f"widget-files:{customer.id}", most=FILES_A_MINUTE, refusal=TooManyUploads)
-        if not customer.verified:
-            together = f"widget-files:{customer.workspace_id}"
-            _slow_down(together, most=UNKNOWN_FILES_A_MINUTE, refusal=TooManyUploads)
     return attachments.store(None, name=name, data=data, by=customer.actor)
 
 
-def write(session: Session, *, body: str, client_id: str, files: Sequence[str] = ()) -> Item:
+def write(session: Session, *, body: str, client_id: str, address: str, files: Sequence[str] = ()) -> Item:
     """Send the customer's message. `client_id` is the page's own id of it: the same one again changes nothing.
 
     Raises TooFast, and what threads.from_customer raises.
     """
+    _count(widget_limits.MESSAGES, session, address=address)
     with transaction.atomic():
         customer = _written_down(session)
-        _slow_down(f"widget-messages:{customer.id}", most=MESSAGES_A_MINUTE, refusal=TooFast)
         item = threads.from_customer(customer, channel=Channel.WIDGET, body=body, client_id=client_id, files=files)
         _remember(item.conversation_id, session.said)
     return item
+
+
+def _count(limit: Limit, session: Session, *, address: str) -> None:
+    said = session.said
+    widget_limits.count(
+        limit, workspace_id=session.workspace.id, address=address, session=session.person, is_known=not said.anonymous
+    )
 
 
 def _written_down(session: Session) -> Customer:
@@ -147,15 +143,6 @@ def _remember(conversation_id: str, said: SessionToken) -> None:
     """Keep the claims of the newest token seen: entitlements follow the customer's last sign-in."""
     older = Q(claims_expire_at=None) | Q(claims_expire_at__lt=said.expires_at)
     Conversation.objects.filter(older, id=conversation_id).update(claims=said.claims, claims_expire_at=said.expires_at)
-
-
-def _slow_down(what: str, *, most: int, refusal: type[DomainError]) -> None:
-    """A brake on what comes in a minute, not a count: two in the same instant may pass as one."""
-    counter = f"{what}:{int(clock.now().timestamp()) // 60}"
-    sent = cache.get(counter, 0)
-    if sent >= most:
-        raise refusal
-    cache.set(counter, sent + 1, timeout=120)
 
 
 def _issuing(token: str) -> Workspace:

@@ -18,7 +18,7 @@ from conversations import attachment_links, attachments, writing
 from conversations.channels import widget_fragments, widget_session
 from conversations.channels.widget_session import Session
 from conversations.models import Item
-from median_site.lib import headers, strict_json
+from median_site.lib import headers, remote, strict_json
 from median_site.lib.errors import DomainError
 from median_site.lib.strict_json import JsonError
 from team import origins
@@ -50,7 +50,9 @@ def page(request: HttpRequest, slug: str) -> HttpResponse:
 def anonymous(request: HttpRequest, slug: str) -> JsonResponse:
     """A session token for a visitor whom no company's server vouches for. Nothing is stored until they write."""
     workspace = widget_session.workspace_of(slug)
-    return JsonResponse({"token": widget_session.anonymous_token(workspace)}, status=201)
+    return JsonResponse(
+        {"token": widget_session.anonymous_token(workspace, address=remote.network(request))}, status=201
+    )
 
 
 @require_safe
@@ -81,7 +83,7 @@ def messages(request: HttpRequest, slug: str) -> JsonResponse:
     """
     session = _session(request, slug)
     body, client_id, files = _sent(request)
-    item = widget_session.write(session, body=body, client_id=client_id, files=files)
+    item = widget_session.write(session, body=body, client_id=client_id, files=files, address=remote.network(request))
     return JsonResponse({"id": f"item-{item.number}", "conversation": item.conversation_id}, status=201)
 
 
@@ -93,7 +95,8 @@ def attach(request: HttpRequest, slug: str) -> JsonResponse:
     given = request.FILES.get("file")
     if not isinstance(given, UploadedFile):
         raise BadMessage("Choose a file first.", field="file", status=422)
-    row = widget_session.attach(session, name=given.name or "", data=given.read(attachments.SIZE_LIMIT + 1))
+    data = given.read(attachments.SIZE_LIMIT + 1)
+    row = widget_session.attach(session, name=given.name or "", data=data, address=remote.network(request))
     return JsonResponse(attachment_links.for_customer(row.file).as_json(), status=201)
 
 

@@ -14,7 +14,10 @@ HTML_SWAP_NONE: Final = {"HX-Reswap": "none"}
 
 
 class DomainError(Exception):
-    """Something a person or a program asked for and cannot have. `field` names the input at fault, if one is."""
+    """Something a person or a program asked for and cannot have. `field` names the input at fault, if one is.
+
+    `retry_after`: in so many seconds it can be had, for the header of that name.
+    """
 
     code: str = "refused"
     message: str = "That is not possible."
@@ -27,11 +30,13 @@ class DomainError(Exception):
         code: str | None = None,
         status: int | None = None,
         field: str | None = None,
+        retry_after: int = 0,
     ) -> None:
         self.message = message or type(self).message
         self.code = code or type(self).code
         self.status = status or type(self).status
         self.field = field
+        self.retry_after = retry_after
         super().__init__(self.message)
 
     def as_json(self) -> dict[str, Json]:
@@ -71,6 +76,13 @@ class DomainErrorMiddleware(MiddlewareMixin):
 
 def answer(request: HttpRequest, error: DomainError) -> HttpResponse:
     """One shape for every surface; see DomainError.as_json for programs."""
+    response = _shaped(request, error)
+    if error.retry_after:
+        response.headers["Retry-After"] = str(error.retry_after)
+    return response
+
+
+def _shaped(request: HttpRequest, error: DomainError) -> HttpResponse:
     if wants_json(request):
         return JsonResponse(error.as_json(), status=error.status)
     if request.headers.get("HX-Request"):

@@ -10,8 +10,9 @@ const keptLong = store("localStorage");
 let token = null;
 let anonymous = false;
 
+// `wait`: milliseconds until the same may be asked again, if that is why.
 export class Refused extends Error {
-  constructor(error) { super(error.message); this.code = error.code; }
+  constructor(error, wait) { super(error.message); this.code = error.code; this.wait = wait; }
 }
 
 // A company's page hands its user's token over in the fragment, which no server sees; it does not stay in the address.
@@ -58,7 +59,7 @@ async function send(path, options) {
   const headers = { Accept: "application/json", ...options.headers };
   const answer = await fetch(`/widget/${slug}/${path}`, { ...options, headers, credentials: "omit", cache: "no-store" });
   const body = await answer.json();
-  if (!answer.ok) throw new Refused(body.error);
+  if (!answer.ok) throw new Refused(body.error, 1_000 * answer.headers.get("Retry-After"));
   return body;
 }
 

@@ -49,6 +49,8 @@ async function load() {
     if (!(problem instanceof Refused)) return poll();
     stopPolling(); // The same token would be refused again.
     say(problem.message);
+    if (problem.wait) setTimeout(() => { say(""); load(); }, problem.wait);
+    if (problem.code === "session_expired") tellPage("expired");
   }
 }
 
@@ -73,7 +75,7 @@ async function sendMessage() {
     keep();
     await load();
   } catch (problem) {
-    if (problem instanceof Refused) say(problem.message);
+    if (problem instanceof Refused) say(problem.message, { retry: problem.wait > 0 });
     else say("Not sent. Your text is kept here.", { retry: true });
   } finally {
     form.ariaBusy = "false";
@@ -112,11 +114,13 @@ window.addEventListener("hashchange", () => { if (takeToken()) { say(""); load()
 new MutationObserver(() => { localise(items); $("w-intro").hidden = items.children.length > 0; })
   .observe(items, { childList: true });
 
-// In a frame, the page around it (embed.js) opens and closes the chat, and counts what is new meanwhile. It learns no more.
-const close = () => parent.postMessage({ median: "close" }, "*");
+// In a frame, the page around it (embed.js) opens and closes the chat, counts what is new meanwhile, and may bring a new
+// token when one has run out. It learns no more.
+function tellPage(what) { if (parent !== window) parent.postMessage({ median: what }, "*"); }
+const close = () => tellPage("close");
 if (parent !== window) {
   document.addEventListener("median:item", ({ detail }) => {
-    if (detail.isNew && !detail.element.querySelector(".w-msg--me")) parent.postMessage({ median: "new" }, "*");
+    if (detail.isNew && !detail.element.querySelector(".w-msg--me")) tellPage("new");
   });
   $("w-close").hidden = false;
   $("w-close").addEventListener("click", close);
