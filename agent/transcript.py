@@ -20,6 +20,9 @@ from tools import outcomes
 from tools.models import ToolRun
 
 SENT: Final = "[The customer sent"
+# Of what a mail repeats of earlier ones, in characters; most of it stands in the thread.
+QUOTE_LIMIT: Final = 2_000
+QUOTED: Final = "[Below their message the customer quotes an earlier mail. It is no answer of theirs:]"
 
 _LOST: Final = strict_json.dumps(outcomes.no_result().for_model)
 
@@ -46,13 +49,19 @@ def said(item: Item, *, pictures: Mapping[str, bytes]) -> Part:
     """A message of the thread. `pictures`: those of the customer's that the model is to see, by their files' ids."""
     if item.kind == ItemKind.CUSTOMER:
         seen = tuple(Picture(READING_TYPE, pictures[file.id]) for file in item.sent if file.id in pictures)
-        lines = [item.text, *(sent_file(file, is_seen=file.id in pictures) for file in item.sent)]
+        files = (sent_file(file, is_seen=file.id in pictures) for file in item.sent)
+        lines = [item.text, *files, *quoted(item.quoted)]
         return Part(item.number, [Message("user", "\n".join(filter(None, lines)), pictures=seen)])
     if item.kind == ItemKind.TEAM:
         lines = [item.text, *(f"[A file went with it: {_described(file)}]" for file in item.sent)]
         words = f"[{item.author_name} of the team wrote:] " + "\n".join(filter(None, lines))
         return Part(item.number, [Message("assistant", words)])
     return Part(item.number, [Message("assistant", item.text)], answers=item.ref)
+
+
+def quoted(text: str) -> list[str]:
+    """What a mail quotes, told apart from the customer's own words: nothing in it stands on a line of its own."""
+    return [QUOTED, *(f"> {line}" for line in text[:QUOTE_LIMIT].split("\n"))] if text else []
 
 
 def sent_file(file: File, *, is_seen: bool) -> str:

@@ -71,6 +71,17 @@ LINES: Final[Mapping[str, Callable[[Facts], Line]]] = {
     Kind.EXPIRED: _expired,
     Kind.RUN_STUCK: lambda f: Line(f"{f.label} did not run: the call never reported back", "failed", True),
     Kind.TURN_FAILED: lambda f: Line(f"{f.agent} could not answer: {f.data['reason']}", "failed", True),
+    Kind.EMAIL_AUTOMATIC: lambda f: Line(f"An automatic reply came from {f.who}; nobody answers it", "email"),
+    Kind.EMAIL_TOO_MANY: lambda f: Line(
+        f"More mails came from {f.who} within an hour than people write; these are kept aside", "warn", True
+    ),
+    Kind.EMAIL_BOUNCED: lambda f: Line(
+        f"The mail to {f.data['to']} could not be delivered: {f.data.get('why')}", "failed", True
+    ),
+    Kind.EMAIL_FAILED: lambda f: Line(
+        f"The reply to {f.data['to']} could not be sent: {f.data.get('why')}", "failed", True
+    ),
+    Kind.EMAIL_FILES_LEFT: lambda f: Line(f"A file of the mail was not kept: {f.data.get('why')}", "attach"),
     Kind.TAKEN_OVER: _taken_over,
     Kind.HANDED_OVER: lambda f: Line(f"{f.who} handed the thread over to the team", "user", True),
     Kind.HANDED_BACK: lambda f: Line(f"{f.who} handed the thread back to {f.agent}", "user"),

@@ -179,6 +179,8 @@ class Item(models.Model):
     version = models.BigIntegerField()
     kind = models.CharField(max_length=8, choices=ItemKind)
     text = models.TextField(blank=True)
+    # What a mail quotes of earlier ones: not its writer's own words, and never an answer.
+    quoted = models.TextField(blank=True, default="", db_default="")
     # NUL or broken characters in the text were replaced by visible ones.
     replaced = models.BooleanField(default=False)
     # Who wrote it, as they were called then.

@@ -52,6 +52,7 @@ def add(
     unread: bool = False,
     files: Sequence[str] = (),
     files_by: Actor | None = None,
+    quoted: str = "",
 ) -> Item:
     """Put one item at the end of a locked conversation's thread. `unread` makes it unread for every teammate.
 
@@ -69,6 +70,7 @@ def add(
         version=number,
         kind=kind,
         text=body,
+        quoted=quoted,
         replaced=replaced,
         author_id=by.id if by else "",
         author_name=by.name if by else "",
@@ -121,12 +123,13 @@ def from_customer(
 
 
 def customer_wrote(
-    conversation_id: str, *, body: str, client_id: str, files: Sequence[str] = (), files_by: Actor | None = None
-) -> Item:
+    conversation_id: str, *, body: str, client_id: str, files: Sequence[str] = (), files_by: Actor | None = None,
+    quoted: str = "",
+) -> Item:  # fmt: skip
     """Add the customer's message; a resolved conversation opens again, and the agent gets a turn if it has it.
 
-    As `from_customer`; `files_by` brought the files, if not the customer. Raises NotOpen for one that is closed or
-    archived, too.
+    As `from_customer`; `files_by` brought the files, if not the customer; `quoted` is what a mail repeats of earlier
+    ones. Raises NotOpen for one that is closed or archived, too.
     """
     writing.check(body, files=files)
     with transaction.atomic():
@@ -144,7 +147,7 @@ def customer_wrote(
             _set_status(conversation, Status.OPEN, kind=Kind.REOPENED, by=customer)
         item = add(
             conversation, kind=ItemKind.CUSTOMER, body=body, by=customer, ref=client_id,
-            unread=not conversation.agent_has_it, files=files, files_by=files_by,
+            unread=not conversation.agent_has_it, files=files, files_by=files_by, quoted=quoted,
         )  # fmt: skip
         events.record(Kind.CUSTOMER_WROTE, by=customer, conversation_id=conversation.id)
         signals.customer_wrote.send(sender=Conversation, conversation=conversation)

@@ -48,6 +48,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.contrib.postgres",
+    "anymail",
     "django_htmx",
     "django_q",
     "allauth",
@@ -58,6 +59,7 @@ INSTALLED_APPS = [
     "conversations",
     "tools",
     "webhooks",
+    "mail",
     "approvals",
     "agent",
     "median_site",
@@ -162,7 +164,18 @@ ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_LOGOUT_ON_GET = False
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/inbox/"
+# How mail leaves: teammates' password links and, where a workspace has an address, replies to its customers.
 EMAIL_BACKEND = env.text("MEDIAN_EMAIL_BACKEND", default="django.core.mail.backends.console.EmailBackend")
+EMAIL_HOST = env.text("MEDIAN_EMAIL_HOST", default="localhost")
+EMAIL_PORT = env.integer("MEDIAN_EMAIL_PORT", default=25, minimum=1, maximum=65_535)
+EMAIL_HOST_USER = env.text("MEDIAN_EMAIL_USER", default="")
+EMAIL_HOST_PASSWORD = env.text("MEDIAN_EMAIL_PASSWORD", default="")
+EMAIL_USE_TLS = env.flag("MEDIAN_EMAIL_STARTTLS", default=False)
+EMAIL_USE_SSL = env.flag("MEDIAN_EMAIL_TLS", default=False)
+EMAIL_TIMEOUT = 30
+DEFAULT_FROM_EMAIL = env.text("MEDIAN_EMAIL_FROM", default="Median <median@localhost>")
+# The settings of a mail service, as django-anymail names them; its webhooks are open only with their secret.
+ANYMAIL = env.mapping("MEDIAN_ANYMAIL")
 
 SESSION_COOKIE_NAME = "median_session"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS

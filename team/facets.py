@@ -28,6 +28,7 @@ _TYPES: Final[Mapping[str, Type]] = {
     "conversation": Type.CONVERSATIONS,
     "message": Type.CONVERSATIONS,
     "note": Type.CONVERSATIONS,
+    "email": Type.CONVERSATIONS,
     "turn": Type.CONVERSATIONS,
     "approval": Type.TOOLS,
     "alert": Type.TOOLS,
@@ -49,6 +50,7 @@ _OUTCOMES: Final[Mapping[str, Outcome]] = {
     "failed": Outcome.FAILED,
     "given_up": Outcome.FAILED,
     "stuck": Outcome.FAILED,
+    "bounced": Outcome.FAILED,
     "sync_failed": Outcome.FAILED,
     "refused": Outcome.REFUSED,
 }

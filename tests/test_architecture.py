@@ -18,13 +18,13 @@ ROWS = [
      "median_site.serve"],
     ["agent"],
     ["approvals"],
-    ["webhooks"],
+    ["webhooks", "mail"],
     ["tools"],
     ["conversations"],
     ["team"],
     ["median_site.lib"],
 ]  # fmt: skip
-APPS = ["median_site", "agent", "approvals", "webhooks", "tools", "conversations", "team"]
+APPS = ["median_site", "agent", "approvals", "webhooks", "mail", "tools", "conversations", "team"]
 LIMITS = {"models.py": 400}
 FORBIDDEN_NAMES = {"utils.py", "helpers.py", "services.py", "managers.py", "common.py", "misc.py"}
 

@@ -13,6 +13,7 @@ Kind = Literal["data", "waiting", "checking", "still_waiting", "too_many", "deni
 
 OUTCOME = "OUTCOME "
 FILE = "[The customer sent "
+QUOTED = "\n[Below their message the customer quotes an earlier mail."
 KINDS: dict[str, Kind] = {
     "waiting_for_approval": "waiting",
     "waiting_for_review": "checking",
@@ -169,7 +170,7 @@ def _last(marks: Sequence[bool]) -> int:
 
 def _plain(text: str) -> str:
     """What somebody wrote, without the lines that tell of their files."""
-    written = [line for line in text.split("\n") if not line.startswith(FILE)]
+    written = [line for line in text.partition(QUOTED)[0].split("\n") if not line.startswith(FILE)]
     return "\n".join(written).replace("\u2019", "'")
 
 

@@ -128,6 +128,8 @@ _SENTENCES: Final[Mapping[str, Callable[[Facts], str]]] = {
     Kind.ALERT_GIVEN_UP: lambda f: f"{_alert(f)} was given up: {f.data.get('why')}",
     Kind.ALERTS_LINKED: lambda f: f"{f.who} linked {f.data.get('user')} in {f.data.get('service')}",
     Kind.ALERTS_UNLINKED: lambda f: f"{f.who} unlinked {f.data.get('user')} in {f.data.get('service')}",
+    Kind.EMAIL_CHANNEL_CHANGED: lambda f: f"{f.who} changed how mail to {f.data.get('address')} is received",
+    Kind.EMAIL_CHANNEL_REMOVED: lambda f: f"{f.who} removed the address {f.data.get('address')}",
     Kind.PASSWORD_CHANGED: lambda f: f"{f.who} set a new password",
     Kind.SECOND_STEP_ADDED: lambda f: f"{f.who} added a second step to their sign-in",
     Kind.SECOND_STEP_REMOVED: lambda f: f"{f.who} took a second step off their sign-in",

@@ -4,6 +4,7 @@ A blank variable counts as unset. A default of None means that the variable must
 """
 
 import ipaddress
+import json
 import os
 import re
 from collections.abc import Sequence
@@ -91,6 +92,17 @@ def networks(name: str, *, default: Sequence[str] = ()) -> list[Network]:
         return [ipaddress.ip_network(part) for part in csv(name, default=default)]
     except ValueError as error:
         raise ImproperlyConfigured(f"{name} must be networks, separated by commas: {error}.") from None
+
+
+def mapping(name: str) -> dict[str, object]:
+    """A JSON object; an empty one when unset."""
+    try:
+        value = json.loads(text(name, default="{}"))
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise ImproperlyConfigured(f"{name} must be a JSON object.")
+    return value
 
 
 def database_url(name: str, *, default: str | None = None) -> Database:

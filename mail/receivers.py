@@ -1,0 +1,26 @@
+"""What this app does when something below it happens, or when a mail service hands in a mail."""
+
+from anymail.signals import AnymailInboundEvent
+from anymail.signals import inbound as service_received
+from django.dispatch import receiver
+
+from mail import channels, inbound, parsing
+from mail.models import EmailChannel
+from team.signals import workspace_closed
+
+
+@receiver(workspace_closed, dispatch_uid="mail.workspace_closed")
+def close_channel(workspace_id: str, **_: object) -> None:
+    """Nothing comes in or leaves any more; the secrets go too."""
+    EmailChannel.objects.filter(workspace_id=workspace_id).delete()
+
+
+@receiver(service_received, dispatch_uid="mail.service_received")
+def take_from_service(event: AnymailInboundEvent, **_: object) -> None:
+    """The workspace is the one that the mail was sent to. What is for nobody here is forgotten: trying again would not
+    help. An error is the service's to hear, so that it tries again."""
+    raw = event.message.as_bytes()
+    found = channels.receiving([event.message.envelope_recipient or "", *parsing.parse(raw).recipients])
+    if found:
+        channel, recipient = found
+        inbound.take(raw, channel=channel, recipient=recipient)

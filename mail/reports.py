@@ -1,0 +1,83 @@
+"""Mail that nobody answers: written down once, and told in the thread it is about. It reopens nothing and starts no
+turn."""
+
+from datetime import timedelta
+from typing import Final
+
+from django.db import transaction
+
+from conversations import threads
+from conversations.models import Conversation
+from mail import routing
+from mail.models import Direction, EmailChannel, EmailMessage, Kind
+from mail.parsing import Incoming
+from median_site.lib import actors, clock, text
+from team import events
+from team.events import Kind as EventKind
+
+# From one sender within an hour at most so many: two programs that thank each other stop here.
+MOST: Final = 20
+WITHIN: Final = timedelta(hours=1)
+
+
+def written_down(mail: Incoming, *, channel: EmailChannel, kind: Kind, reason: str = "") -> EmailMessage | None:
+    """The row of a mail that came, in the caller's transaction; None if another one wrote it down first."""
+    row = EmailMessage(
+        workspace_id=channel.workspace_id,
+        direction=Direction.IN,
+        kind=kind,
+        message_id=text.clean(mail.message_id)[0],
+        digest=mail.digest,
+        address=text.clean(mail.sender)[0],
+        subject=text.clean(mail.subject)[0],
+        excerpt="" if kind == Kind.MESSAGE else text.excerpt(text.clean(mail.said)[0], 500),
+        reason=text.clean(reason)[0][:200],
+    )
+    EmailMessage.objects.bulk_create([row], ignore_conflicts=True)
+    return row if EmailMessage.objects.filter(id=row.id).exists() else None
+
+
+def set_aside(mail: Incoming, *, channel: EmailChannel, kind: Kind, reason: str) -> EmailMessage | None:
+    """Keep a mail out of the threads, and say so in the one it is about. None if that was done before."""
+    with transaction.atomic():
+        row = written_down(mail, channel=channel, kind=kind, reason=reason)
+        if row is None:
+            return None
+        if mail.bounce:
+            _bounced(mail, row, is_final=kind == Kind.BOUNCE)
+        elif into := routing.route(mail, channel=channel).into:
+            _tell(row, into, too_many=kind == Kind.TOO_MANY)
+    return row
+
+
+def _tell(row: EmailMessage, conversation: Conversation, *, too_many: bool) -> None:
+    """A line in the sender's own thread; of too many mails one line stands for all of an hour."""
+    locked = threads.lock(conversation.id)
+    before = EmailMessage.objects.filter(conversation=locked, kind=Kind.TOO_MANY, created_at__gt=clock.now() - WITHIN)
+    is_told = too_many and before.exists()
+    row.conversation = locked
+    row.save(update_fields=["conversation"])
+    if is_told:
+        return
+    kind = EventKind.EMAIL_TOO_MANY if too_many else EventKind.EMAIL_AUTOMATIC
+    events.record(kind, by=locked.customer.actor, conversation_id=locked.id, subject_id=row.id)
+
+
+def _bounced(mail: Incoming, row: EmailMessage, *, is_final: bool) -> None:
+    """The mail that the report is about did not arrive: the team hears of it, and no more is sent to that address."""
+    if mail.bounce is None or not is_final:
+        return
+    ids = [*mail.bounce.reports, *mail.references]
+    rows = EmailMessage.objects.filter(workspace_id=row.workspace_id, direction=Direction.OUT, message_id__in=ids)
+    sent = rows.exclude(conversation=None).first()
+    if sent is None or sent.conversation_id is None:
+        return
+    locked = threads.lock(sent.conversation_id)
+    if not EmailMessage.objects.filter(id=sent.id, bounced_at=None).update(bounced_at=clock.now()):
+        return  # two servers on the way told it
+    row.conversation, row.address = locked, sent.address
+    row.save(update_fields=["conversation", "address"])
+    events.record(
+        EventKind.EMAIL_BOUNCED, by=actors.system(row.workspace_id), conversation_id=locked.id, subject_id=row.id,
+        data={"to": sent.address, "why": text.clean(mail.bounce.reason)[0]},
+    )  # fmt: skip
