@@ -17,10 +17,24 @@ from django.db import InterfaceError, OperationalError
 
 from median_site.lib import canonical_json, clock, strict_json
 from median_site.lib.db import in_thread
-from tools import endpoints, http_request, inputs, leaving, offered, outcomes, runs, schema, signing, wire
+from tools import (
+    endpoints,
+    http_request,
+    inputs,
+    leaving,
+    mcp_outcomes,
+    mcp_session,
+    offered,
+    outcomes,
+    runs,
+    schema,
+    signing,
+    wire,
+)  # fmt: skip
 from tools.client import Answer, Client, Failure, Limit, Outbound
 from tools.http_request import BadValue
-from tools.models import Endpoint, RunState, Starter, Tool, ToolRun
+from tools.mcp_session import McpCall
+from tools.models import Endpoint, EndpointKind, RunState, Starter, Tool, ToolRun
 from tools.outcomes import Outcome, ToolKind
 
 ANSWER_LIMITS: Final[Mapping[ToolKind, Limit]] = {"manifest": Limit(bytes=100_000), "http": Limit(characters=16_384)}
@@ -97,8 +111,12 @@ async def exchange(run: ToolRun, outbound: Outbound) -> Exchange:
     """Send a call whose run is running and record what came back. For the one that may send it, and once."""
     kind = run.kind
     try:
-        answer = await client().send(outbound, limit=ANSWER_LIMITS[kind])
-        outcome = outcomes.from_answer(answer, kind=kind)
+        if isinstance(outbound, McpCall):
+            answer = await mcp_session.call(client(), outbound, limit=ANSWER_LIMITS[kind])
+            outcome = mcp_outcomes.from_answer(answer, call_id=run.id)
+        else:
+            answer = await client().send(outbound, limit=ANSWER_LIMITS[kind])
+            outcome = outcomes.from_answer(answer, kind=kind)
     except Exception:
         # Whatever broke, it broke on our side after the call may have left: say so, and never send it again.
         await _record(run, outcomes.request_failed(kind=kind))
@@ -170,6 +188,11 @@ def signed(run: ToolRun, *, key: signing.Key, now: datetime) -> Outbound:
         sent |= {"Content-Type": "application/json"} if request.body is not None else {}
         return Outbound(request.method, request.url, sent, request.body or b"")
     assert tool.endpoint is not None  # noqa: S101  (only an HTTP tool has none)
+    if tool.endpoint.kind == EndpointKind.MCP:
+        asked = wire.mcp_call_body(tool=run.tool_name, call_id=run.id, input_text=run.input)
+        return McpCall(
+            "POST", tool.endpoint.url, mcp_headers(tool.endpoint, run.id, _assertion(run, key=key, now=now)), asked
+        )
     body = wire.call_body(
         tool=run.tool_name,
         call_id=run.id,
@@ -219,6 +242,17 @@ def headers(endpoint: Endpoint, call_id: str, assertion: str, *, now: datetime, 
     secrets = endpoints.signing_secrets(endpoint)
     signed = signing.webhook_headers(secrets, call_id=call_id, timestamp=int(now.timestamp()), body=body)
     return {"Content-Type": "application/json", "Authorization": f"Bearer {assertion}", **signed}
+
+
+def mcp_headers(endpoint: Endpoint, call_id: str, assertion: str) -> dict[str, str]:
+    """The assertion as everywhere, in a header of its own too: a server may want its own token as the bearer."""
+    token = endpoints.bearer_token(endpoint)
+    return {
+        **mcp_session.HEADERS,
+        "Authorization": f"Bearer {token or assertion}",
+        "X-Median-Assertion": assertion,
+        "X-Median-Call-Id": call_id,
+    }
 
 
 def _approval_claim(run: ToolRun) -> signing.ApprovalClaim | None:

@@ -28,7 +28,7 @@ CONNECTIONS: Final = 32  # of one pool; when all are taken, the origin gets anot
 IDLE_CONNECTIONS: Final = 10
 IDLE_S: Final = 60.0  # after which an origin's connections are closed
 NOTHING_SENT: Final = "Nothing was sent."
-KEPT_HEADERS: Final = {"content-type", "etag", "retry-after"}
+KEPT_HEADERS: Final = {"content-type", "etag", "retry-after", "mcp-session-id"}
 
 _BROKEN: Final = (httpcore.NetworkError, httpcore.ProtocolError, ssl.SSLError)
 
@@ -53,7 +53,7 @@ class Outbound:
 class Answer:
     """A whole answer, whatever its status; only that of an error status may be cut short.
 
-    `headers` has content-type, etag and retry-after, in lower case. `text` is the body in the charset it declares, else
+    `headers` has those of KEPT_HEADERS, in lower case. `text` is the body in the charset it declares, else
     UTF-8, without a byte order mark; `replaced` says that bytes in it did not fit and stand as U+FFFD.
     """
 
@@ -94,14 +94,17 @@ class Client:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._origins: dict[_Key, _Origin] = {}  # the longest unused first
 
-    async def send(self, request: Outbound, *, limit: Limit) -> Answer | Failure:
-        """Send it, at most once, and read what comes back up to the limit. Nothing the server does raises."""
+    async def send(self, request: Outbound, *, limit: Limit, within_s: float = DEADLINE_S) -> Answer | Failure:
+        """Send it, at most once, and read what comes back up to the limit. Nothing the server does raises.
+
+        `within_s` shortens the deadline, for one of several requests that share one.
+        """
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             self._loop, self._origins = loop, {}  # what belonged to another loop cannot be closed from here
         call = _Call(request, limit, began=loop.time())
         try:
-            async with asyncio.timeout(self._deadline_s):
+            async with asyncio.timeout(min(self._deadline_s, within_s)):
                 return await self._exchange(call)
         except TimeoutError:
             detail = "The request was sent; the action may have happened." if call.sent else NOTHING_SENT

@@ -1,5 +1,6 @@
 """Endpoints and the switches of tools: adding, changing, rotating, removing, switching. No request leaves from here."""
 
+import re
 from datetime import timedelta
 from typing import Final
 
@@ -13,10 +14,11 @@ from median_site.lib.strict_json import Json
 from team import events
 from team.events import Kind
 from tools import addresses, roster, signals, signing
-from tools.models import Endpoint, Tool
+from tools.models import Endpoint, EndpointKind, Tool
 
 # For so long both secrets sign after a rotation.
 OVERLAP: Final = timedelta(hours=24)
+_TOKEN: Final = re.compile(r"[!-~]{1,2000}")
 
 
 class EndpointExists(DomainError):
@@ -30,18 +32,30 @@ class SameSecret(DomainError):
     status = 422
 
 
-def add(url: str, *, by: Actor, secret: str | None = None) -> tuple[Endpoint, str]:
-    """A new endpoint and its secret, which is shown this once. Raises DomainError with field "url" or "secret"."""
+class BadToken(DomainError):
+    code = "invalid_token"
+    message = "A bearer token is up to 2,000 letters, digits and signs, without spaces."
+    status = 422
+
+
+def add(
+    url: str, *, by: Actor, secret: str | None = None, kind: EndpointKind = EndpointKind.MANIFEST
+) -> tuple[Endpoint, str]:
+    """A new endpoint and its secret, which is shown this once. Raises DomainError with field "url" or "secret".
+
+    The secret of an MCP server is the bearer token that it wants, if it wants one; none is made, and none shown.
+    """
     url = addresses.check_url(url, allowed_networks=settings.MEDIAN_ALLOWED_NETWORKS)
-    secret = _given_or_new(secret)
+    secret = _token(secret) if kind == EndpointKind.MCP else _given_or_new(secret)
     with transaction.atomic():
-        row = Endpoint(workspace_id=by.workspace_id, url=url, sealed_secret=secrets.seal(secret))
+        sealed = secrets.seal(secret) if secret else ""
+        row = Endpoint(workspace_id=by.workspace_id, url=url, kind=kind, sealed_secret=sealed)
         inserted = Endpoint.objects.bulk_create([row], ignore_conflicts=True)
         endpoint = Endpoint.objects.filter(workspace_id=by.workspace_id, id=inserted[0].id).first()
         if endpoint is None:
             raise EndpointExists(field="url")
         events.record(Kind.ENDPOINT_ADDED, by=by, subject_id=endpoint.id, data={"url": url})
-    return endpoint, secret
+    return endpoint, "" if kind == EndpointKind.MCP else secret
 
 
 def find(by: Actor, endpoint_id: str) -> Endpoint:
@@ -72,8 +86,11 @@ def change_url(endpoint_id: str, *, url: str, by: Actor) -> Endpoint:
 def rotate_secret(endpoint_id: str, *, by: Actor, secret: str | None = None) -> tuple[Endpoint, str]:
     """A new secret, shown this once; the one it replaces signs beside it for a day. A still older one ends now.
 
-    Raises SecretError or SameSecret, field "secret", for a given one that may not be used.
+    An MCP server's bearer token is replaced at once, by none when none is given. Raises SecretError, SameSecret or
+    BadToken, field "secret", for a given one that may not be used.
     """
+    if find(by, endpoint_id).kind == EndpointKind.MCP:
+        return _replace_token(endpoint_id, by=by, token=_token(secret)), ""
     secret = _given_or_new(secret)
     with transaction.atomic():
         endpoint = _locked(by, endpoint_id)
@@ -85,6 +102,16 @@ def rotate_secret(endpoint_id: str, *, by: Actor, secret: str | None = None) -> 
         data: dict[str, Json] = {"url": endpoint.url, "what": "secret"}
         events.record(Kind.ENDPOINT_CHANGED, by=by, subject_id=endpoint.id, data=data)
     return endpoint, secret
+
+
+def _replace_token(endpoint_id: str, *, by: Actor, token: str) -> Endpoint:
+    with transaction.atomic():
+        endpoint = _locked(by, endpoint_id)
+        endpoint.sealed_secret = secrets.seal(token) if token else ""
+        endpoint.save(update_fields=["sealed_secret"])
+        data: dict[str, Json] = {"url": endpoint.url, "what": "secret"}
+        events.record(Kind.ENDPOINT_CHANGED, by=by, subject_id=endpoint.id, data=data)
+    return endpoint
 
 
 def stop_old_secret(endpoint_id: str, *, by: Actor) -> Endpoint:
@@ -139,6 +166,18 @@ def signing_secrets(endpoint: Endpoint) -> list[str]:
     if endpoint.is_rotating:
         held.append(secrets.unseal(endpoint.sealed_old_secret))
     return held
+
+
+def bearer_token(endpoint: Endpoint) -> str:
+    """What an MCP server wants as the bearer; empty when it wants nothing."""
+    return secrets.unseal(endpoint.sealed_secret) if endpoint.sealed_secret else ""
+
+
+def _token(given: str | None) -> str:
+    token = (given or "").strip()
+    if token and not _TOKEN.fullmatch(token):
+        raise BadToken(field="secret")
+    return token
 
 
 def _given_or_new(secret: str | None) -> str:

@@ -78,17 +78,30 @@ def refusal_fix(code: str) -> str:
 
 def read(answer: Answer | Failure, *, conditional: bool) -> Manifest | Unchanged | SyncFailure:
     """What came back. `conditional`: the request named the stored manifest's ETag, so that 304 may answer it."""
+    if isinstance(answer, Answer) and answer.status == 304 and conditional:
+        return Unchanged()
+    if failure := unusable(answer):
+        return failure
+    assert isinstance(answer, Answer)  # noqa: S101  (a Failure is unusable)
+    return parsed(answer.body)
+
+
+def parsed(body: bytes) -> Manifest | SyncFailure:
+    """A manifest from its bytes."""
+    try:
+        return manifest.parse(body)
+    except ManifestError as error:
+        return SyncFailure(error.code, error.message)
+
+
+def unusable(answer: Answer | Failure) -> SyncFailure | None:
+    """Why there is nothing to read in what came back, if there is not."""
     if isinstance(answer, Failure):
         if answer.kind == "broken_answer" and answer.status:
             return SyncFailure("bad_status", str(answer.status))
         return SyncFailure(_FROM_CLIENT[answer.kind], answer.detail)
-    if answer.status == 304 and conditional:
-        return Unchanged()
     if answer.status in {401, 403}:
         return SyncFailure("unauthorized", f"It answered {answer.status}.")
     if answer.status != 200:
         return SyncFailure("bad_status", str(answer.status))
-    try:
-        return manifest.parse(answer.body)
-    except ManifestError as error:
-        return SyncFailure(error.code, error.message)
+    return None

@@ -10,13 +10,20 @@ from median_site.lib import clock, ids
 from median_site.lib.actors import Actor, ActorKind, system
 
 
+class EndpointKind(models.TextChoices):
+    MANIFEST = "manifest"
+    MCP = "mcp"
+
+
 class Endpoint(models.Model):
-    """A URL the company serves its manifest tools from. A removed one keeps its row for the runs that went to it."""
+    """A URL the company serves its tools from. A removed one keeps its row for the runs that went to it."""
 
     workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="endpoints")
     id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
     url = models.URLField(max_length=2000)
-    sealed_secret = models.TextField()
+    kind = models.CharField(max_length=8, choices=EndpointKind, default=EndpointKind.MANIFEST, db_default="manifest")
+    # Of an MCP server: its bearer token, empty when it wants none.
+    sealed_secret = models.TextField(blank=True)
     # During a rotation the old secret signs too, until then.
     sealed_old_secret = models.TextField(blank=True)
     old_secret_until = models.DateTimeField(null=True, blank=True)

@@ -144,6 +144,12 @@ def request_failed(*, kind: ToolKind = "manifest") -> Outcome:
     return _failed("request_failed", REQUEST_FAILED, kind=kind, http_kind="transport-error")
 
 
+def tool_error(said: str, *, raw_text: str = "") -> Outcome:
+    """An MCP tool ran and reported an error, in its own words."""
+    sentence = f"The endpoint answered an error. {_words(said)}".rstrip()
+    return _failed("tool_error", sentence, kind="manifest", http_kind="refused", status=200, raw_text=raw_text)
+
+
 def _failed(
     code: str,
     sentence: str,

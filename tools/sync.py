@@ -12,11 +12,12 @@ from median_site.lib import clock, ids, live
 from median_site.lib.actors import Actor, system
 from median_site.lib.db import in_thread
 from median_site.lib.errors import NotFound
-from tools import calls, failures, keys, roster, signing, storing, sync_log
-from tools.client import Answer, Failure, Limit, Outbound
+from tools import calls, failures, keys, mcp_session, roster, signing, storing, sync_log
+from tools.client import Answer, Limit, Outbound
 from tools.failures import SyncFailure, Unchanged
 from tools.manifest import Manifest
-from tools.models import Endpoint, EndpointSync
+from tools.mcp_session import McpCall
+from tools.models import Endpoint, EndpointKind, EndpointSync
 from tools.sync_log import Begun
 
 T = TypeVar("T")
@@ -115,8 +116,13 @@ async def _run(endpoint_id: str, *, by: Actor, fresh: bool) -> EndpointSync:
     begun, outbound = await in_thread(_begin, endpoint_id, by=by, fresh=fresh)
     if outbound is None:
         return await _ended(begun.row)
+    if isinstance(outbound, McpCall):
+        listed = await mcp_session.list_tools(calls.client(), outbound, limit=MANIFEST_LIMIT)
+        return await in_thread(_end, begun.row, outbound.url, listed, by=by)
     answer = await calls.client().send(outbound, limit=MANIFEST_LIMIT)
-    return await in_thread(_end, begun.row, outbound, answer, by=by)
+    read = failures.read(answer, conditional="If-None-Match" in outbound.headers)
+    etag = answer.headers.get("etag", "") if isinstance(answer, Answer) else ""
+    return await in_thread(_end, begun.row, outbound.url, read, by=by, etag=etag)
 
 
 async def _ended(row: EndpointSync) -> EndpointSync:
@@ -138,17 +144,20 @@ def _signed(endpoint: Endpoint) -> Outbound:
         keys.current(endpoint.workspace_id), issuer=endpoint.workspace.issuer, audience=signing.SYNC_AUDIENCE,
         subject=None, anonymous=True, call_id=sync_id, now=now,
     )  # fmt: skip
+    if endpoint.kind == EndpointKind.MCP:
+        return McpCall("POST", endpoint.url, calls.mcp_headers(endpoint, sync_id, assertion))
     headers = calls.headers(endpoint, sync_id, assertion, now=now, body=b"")
     headers |= {"If-None-Match": endpoint.etag} if endpoint.etag else {}
     return Outbound("GET", endpoint.url, headers, b"")
 
 
-def _end(row: EndpointSync, sent: Outbound, answer: Answer | Failure, *, by: Actor) -> EndpointSync:
-    read = failures.read(answer, conditional="If-None-Match" in sent.headers)
+def _end(
+    row: EndpointSync, url: str, read: Manifest | Unchanged | SyncFailure, *, by: Actor, etag: str = ""
+) -> EndpointSync:
     with transaction.atomic():
         roster.lock(row.workspace_id)
         endpoint = Endpoint.objects.select_for_update(no_key=True).get(id=row.endpoint_id)
-        if endpoint.url != sent.url or endpoint.removed_at is not None:
+        if endpoint.url != url or endpoint.removed_at is not None:
             read = SyncFailure("superseded")
         elif sync_log.is_overtaken(row):
             read = Unchanged()  # what is stored is newer than what came
@@ -156,5 +165,4 @@ def _end(row: EndpointSync, sent: Outbound, answer: Answer | Failure, *, by: Act
             return sync_log.failed(row, read, by=by)
         if isinstance(read, Unchanged):
             return sync_log.succeeded(row, by=by)
-        etag = answer.headers.get("etag", "") if isinstance(answer, Answer) else ""
         return storing.store(endpoint, read, row=row, by=by, etag=etag)

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from team.access import TeammateRequest, manager_required, teammate_required
 from tools import calls, endpoints, http_overview, keys, overview, roster, sync
-from tools.models import Endpoint
+from tools.models import Endpoint, EndpointKind
 
 
 def in_drawer(request: HttpRequest) -> bool:
@@ -36,7 +36,9 @@ def endpoint(request: TeammateRequest, endpoint_id: str) -> HttpResponse:
 def add(request: TeammateRequest) -> HttpResponse:
     """Add an endpoint and sync it at once. This answer alone shows its secret."""
     by = request.teammate.actor
-    added, secret = endpoints.add(request.POST.get("url", ""), by=by, secret=request.POST.get("secret") or None)
+    kind = EndpointKind.MCP if request.POST.get("kind") == EndpointKind.MCP else EndpointKind.MANIFEST
+    secret = request.POST.get("secret") or None
+    added, secret = endpoints.add(request.POST.get("url", ""), by=by, secret=secret, kind=kind)
     calls.run_now(sync.run, added.id, by=by)
     return _page(request, added=endpoints.find(by, added.id), secret=secret)
 

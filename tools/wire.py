@@ -26,6 +26,14 @@ class Visitor:
         return shown
 
 
+def mcp_call_body(*, tool: str, call_id: str, input_text: str) -> bytes:
+    """The JSON-RPC request of one call of an MCP server's tool; `input_text` is JSON already and stays as it is."""
+    name, id = strict_json.dumps(tool), strict_json.dumps(call_id)
+    meta = f'{{"median/toolCallId":{id}}}'
+    params = f'{{"name":{name},"arguments":{input_text},"_meta":{meta}}}'
+    return f'{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}'.encode()
+
+
 def call_body(
     *,
     tool: str,

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from approvals.models import ExpiredBecause, State
 from conversations.models import Channel, Handler, ItemKind, Status
-from tools.models import Risk, RunState, Starter
+from tools.models import EndpointKind, Risk, RunState, Starter
 from webhooks.models import DeliveryState, Off
 
 T = TypeVar("T")
@@ -110,6 +110,7 @@ class SyncFailure(TypedDict):
 
 class Endpoint(TypedDict):
     id: str
+    kind: Annotated[str, _one_of(EndpointKind)]
     url: str
     sdk: str | None
     synced_at: Time | None

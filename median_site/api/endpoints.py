@@ -5,7 +5,7 @@ from ninja import Router, Status
 from median_site.api import answers, gate, inputs, listing, shapes
 from median_site.api.gate import KeyRequest
 from tools import calls, endpoints, sync
-from tools.models import Endpoint
+from tools.models import Endpoint, EndpointKind
 
 router = Router()
 
@@ -25,7 +25,7 @@ def read(request: KeyRequest, endpoint_id: str) -> answers.Endpoint:
 def add(request: KeyRequest, payload: inputs.NewEndpoint) -> Status[answers.Endpoint]:
     """The secret is in this answer and in no other."""
     by = gate.actor(request.key)
-    added, secret = endpoints.add(payload.url, by=by, secret=payload.secret)
+    added, secret = endpoints.add(payload.url, by=by, secret=payload.secret, kind=EndpointKind(payload.kind))
     calls.run_now(sync.run, added.id, by=by)
     return Status(201, shapes.endpoint(endpoints.find(by, added.id), secret=secret))
 

@@ -1,6 +1,6 @@
 """What the API takes: bodies that refuse a field they do not know, and the parameters that lists share."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from ninja import Query, Schema
 from pydantic import ConfigDict, Field
@@ -34,7 +34,12 @@ class NewTest(Body):
 
 class NewEndpoint(Body):
     url: str = Field(max_length=2_000)
-    secret: str | None = Field(None, max_length=200, description="Made for you when it is left out.")
+    kind: Literal["manifest", "mcp"] = "manifest"
+    secret: str | None = Field(
+        None,
+        max_length=2_000,
+        description="Made for you when it is left out. Of an MCP server: the bearer token it wants.",
+    )
 
 
 class EndpointUrl(Body):
@@ -42,7 +47,7 @@ class EndpointUrl(Body):
 
 
 class NewSecret(Body):
-    secret: str | None = Field(None, max_length=200, description="Made for you when it is left out.")
+    secret: str | None = Field(None, max_length=2_000, description="Made for you when it is left out.")
 
 
 class WhichCustomer(Body):

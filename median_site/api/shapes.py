@@ -82,6 +82,7 @@ def endpoint(row: Endpoint, *, secret: str | None = None) -> answers.Endpoint:
     failure: answers.SyncFailure = {"code": row.failure, "detail": row.failure_detail, "at": time(row.failed_at)}
     shown: answers.Endpoint = {
         "id": row.id,
+        "kind": row.kind,
         "url": row.url,
         "sdk": row.sdk or None,
         "synced_at": time(row.synced_at),

@@ -1,0 +1,113 @@
+"""The messages of MCP that Median writes and reads as a client. Pure: bytes and answers in, JSON out."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from median_site.lib import strict_json
+from median_site.lib.strict_json import Json, JsonError
+from tools.client import Answer
+
+VERSION: Final = "2025-11-25"
+VERSIONS: Final = ("2025-11-25", "2025-06-18", "2025-03-26")
+OPENING: Final = "open"
+_LINE: Final = re.compile(r"\r\n|\n|\r")
+
+
+class Fault(Exception):
+    """An answer that is no answer of the protocol. Its text says why."""
+
+
+class ServerError(Fault):
+    """The server answered with an error of the protocol; the text is its message."""
+
+
+def _message(method: str, params: dict[str, Json] | None = None, *, id: str = "") -> bytes:
+    message: dict[str, Json] = {"jsonrpc": "2.0", "method": method}
+    if id:
+        message["id"] = id
+    if params is not None:
+        message["params"] = params
+    return strict_json.dumps(message).encode()
+
+
+INITIALIZE: Final = _message(
+    "initialize",
+    {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": {"name": "median", "version": "1"}},
+    id=OPENING,
+)
+INITIALIZED: Final = _message("notifications/initialized")
+
+
+def page_id(number: int) -> str:
+    return f"list-{number}"
+
+
+def list_tools(number: int, *, cursor: str) -> bytes:
+    """The request for a page of tools, the first with the number 0 and no cursor."""
+    return _message("tools/list", {"cursor": cursor} if cursor else {}, id=page_id(number))
+
+
+def result(answer: Answer, *, id: str) -> dict[str, Json]:
+    """The result of the request `id`, from an answer of status 200: JSON, or the first fitting event of a stream.
+
+    Raises ServerError, or Fault when there is none.
+    """
+    for text in _texts(answer):
+        try:
+            message = strict_json.loads(text)
+        except JsonError as broken:
+            raise Fault(f"The answer is not JSON: {broken}") from broken
+        if not isinstance(message, dict) or message.get("id") != id or "method" in message:
+            continue
+        error, found = message.get("error"), message.get("result")
+        if isinstance(error, dict):
+            raise ServerError(str(error.get("message") or "It gave no reason."))
+        if isinstance(found, dict):
+            return found
+    raise Fault("The answer holds no result.")
+
+
+def tools_of(listed: dict[str, Json]) -> tuple[list[Json], str]:
+    """A page's tools, and the cursor of the next page or ""."""
+    tools, cursor = listed.get("tools"), listed.get("nextCursor")
+    if not isinstance(tools, list):
+        raise Fault("/tools: The tools must be a list.")
+    return tools, cursor if isinstance(cursor, str) else ""
+
+
+def manifest_of(tools: list[Json]) -> bytes:
+    """The tools of a server as a manifest serves them: what is wrong with one is told as it is of any other."""
+    return strict_json.dumps({"version": 1, "sdk": "MCP", "tools": [_served(tool) for tool in tools]}).encode()
+
+
+def _served(tool: Json) -> Json:
+    if not isinstance(tool, dict):
+        return tool
+    hints = tool.get("annotations")
+    hints = hints if isinstance(hints, dict) else {}
+    title = tool.get("title") or hints.get("title")
+    reads_only = hints.get("readOnlyHint") is True and hints.get("destructiveHint") is not True
+    served: dict[str, Json] = {
+        "name": tool.get("name"),
+        "description": tool.get("description") or title or tool.get("name"),
+        "risk": "low" if reads_only else "high",
+        "input": tool.get("inputSchema"),
+        "annotations": hints,
+    }
+    return served | ({"label": title} if title else {})
+
+
+def _texts(answer: Answer) -> Iterator[str]:
+    """The JSON texts of an answer: the body, or the data of each event."""
+    if not answer.headers.get("content-type", "").lower().startswith("text/event-stream"):
+        yield answer.text
+        return
+    data: list[str] = []
+    for line in [*_LINE.split(answer.text), ""]:
+        if line.startswith("data:"):
+            data.append(line[5:].removeprefix(" "))
+        elif not line and data:
+            text, data = "\n".join(data), []
+            if text.strip():  # a stream may begin with an empty event, for resuming
+                yield text
