@@ -25,6 +25,8 @@ from approvals.alerts import outbox, presses
 from approvals.alerts import sending as alerting
 from approvals.reviewer import review as review_module
 from conversations import returning
+from mail import outbox as mail_outbox
+from mail import sending as mail_sending
 from median_site.lib import live
 from median_site.lib.db import at_once, in_thread
 from team import chain
@@ -42,6 +44,7 @@ REVIEWS: Final = 50
 ERRANDS: Final = 8
 SYNCS: Final = 8
 DELIVERIES: Final = 64
+MAILS: Final = 8
 ALERTS: Final = 32
 PRESSES: Final = 32
 
@@ -76,6 +79,7 @@ class AgentProcess:
         self._lessons = _Hands(ERRANDS)
         self._syncs = _Hands(SYNCS)
         self._deliveries = _Hands(DELIVERIES)  # by webhook/delivery
+        self._mails = _Hands(MAILS)
         self._alerts = _Hands(ALERTS)  # by channel
         self._presses = _Hands(PRESSES)
         self._rung = asyncio.Event()
@@ -121,6 +125,8 @@ class AgentProcess:
                 self._start(self._presses, press.id, alerting.answer(press))
             for alert in await in_thread(outbox.claim, limit=self._alerts.room, busy=list(self._alerts)):
                 self._start(self._alerts, alert.channel_id, self._ring_after(alerting.run(alert)))
+            for reply in await in_thread(mail_outbox.claim, limit=self._mails.room):
+                self._start(self._mails, reply.id, self._ring_after(mail_sending.run(reply)))
         except Exception:
             logger.exception("Could not look for work; trying again")
 
@@ -203,7 +209,13 @@ class AgentProcess:
         held = [*self._turns.values(), *self._reviews.values(), *self._write_ups.values(), *self._lessons.values()]
         for task in [*helpers, *held]:
             task.cancel()
-        out = [*self._calls.values(), *self._deliveries.values(), *self._alerts.values(), *self._presses.values()]
+        out = [
+            *self._calls.values(),
+            *self._deliveries.values(),
+            *self._mails.values(),
+            *self._alerts.values(),
+            *self._presses.values(),
+        ]
         await asyncio.gather(*out, *held, *helpers, return_exceptions=True)
         await sync.settle()
         await calls.close()

@@ -4,15 +4,22 @@ from anymail.signals import AnymailInboundEvent
 from anymail.signals import inbound as service_received
 from django.dispatch import receiver
 
-from mail import channels, inbound, parsing
+from mail import channels, inbound, outbox, parsing
 from mail.models import EmailChannel
-from team.signals import workspace_closed
+from team.models import Event
+from team.signals import events_linked, workspace_closed
 
 
 @receiver(workspace_closed, dispatch_uid="mail.workspace_closed")
 def close_channel(workspace_id: str, **_: object) -> None:
     """Nothing comes in or leaves any more; the secrets go too."""
     EmailChannel.objects.filter(workspace_id=workspace_id).delete()
+
+
+@receiver(events_linked, dispatch_uid="mail.events_linked")
+def send_replies(workspace_id: str, events: list[Event], **_: object) -> None:
+    """Each event is linked once, in one transaction with the mails it asks for: none is missed and none made twice."""
+    outbox.queue(events, workspace_id=workspace_id)
 
 
 @receiver(service_received, dispatch_uid="mail.service_received")

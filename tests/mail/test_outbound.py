@@ -1,0 +1,131 @@
+"""Replies leave as mail, over a real SMTP server, in their thread, and once."""
+
+import socket
+from collections.abc import Iterator
+from email import message_from_bytes, policy
+from email.message import EmailMessage as Letter
+
+import pytest
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import SMTP, Envelope, Session
+
+from agent.models.demo import DemoModel
+from conversations import threads
+from conversations.models import Channel, Conversation, Item, ItemKind
+from mail import channels, inbound, outbox
+from mail.models import EmailChannel, EmailMessage, MailState
+from tests import agent_process, waiting
+from tests import world as worlds
+from tests.mail.letters import ADDRESS, answer_to, letter, report
+from tests.world import World
+
+
+class Postbox:
+    """What an SMTP server was given; `answers` are what it says to the next mails, then it takes them."""
+
+    def __init__(self) -> None:
+        self.got: list[tuple[str, list[str], Letter]] = []
+        self.answers: list[str] = []
+
+    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
+        if self.answers:
+            return self.answers.pop(0)
+        mail = message_from_bytes(envelope.content or b"", policy=policy.default)  # type: ignore[arg-type]
+        self.got.append((envelope.mail_from or "", envelope.rcpt_tos, mail))  # type: ignore[arg-type]
+        return "250 OK"
+
+
+@pytest.fixture
+def fernhill(transactional_db: None) -> World:
+    return worlds.build()
+
+
+@pytest.fixture
+def channel(fernhill: World) -> EmailChannel:
+    return channels.save(by=fernhill.sam.actor, address=ADDRESS, name="Fernhill", signs_replies=True)
+
+
+@pytest.fixture
+def postbox(settings: object) -> Iterator[Postbox]:
+    box = Postbox()
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    server = Controller(box, hostname="127.0.0.1", port=port)
+    server.start()
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"  # type: ignore[attr-defined]
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", port  # type: ignore[attr-defined]
+    try:
+        yield box
+    finally:
+        server.stop()
+
+
+def thread() -> Conversation:
+    return Conversation.objects.get(channel=Channel.EMAIL)
+
+
+def write(channel: EmailChannel, mail: Letter) -> None:
+    inbound.take(mail.as_bytes(), channel=channel)
+
+
+def test_the_agent_answers_and_the_answer_to_that_finds_its_thread(channel: EmailChannel, postbox: Postbox) -> None:
+    write(channel, letter("Hello"))
+    with agent_process.in_thread(DemoModel()):
+        waiting.until(lambda: postbox.got)
+        waiting.until(lambda: EmailMessage.objects.filter(state=MailState.SENT).exists())
+
+    sender, to, mail = postbox.got[0]
+    assert (sender, to, mail["Subject"]) == (ADDRESS, ["ana@example.com"], "Re: My order")
+    assert (mail["In-Reply-To"], mail["References"]) == ("<1@example.com>", "<1@example.com>")
+    assert (mail["Auto-Submitted"], mail["From"].addresses[0].addr_spec) == ("auto-replied", ADDRESS)
+    said = Item.objects.get(kind=ItemKind.AGENT)
+    assert said.text in mail.get_body(("plain",)).get_content()
+    assert "<html>" in mail.get_body(("html",)).get_content()
+
+    write(channel, letter("Thanks", To=mail["Reply-To"], Subject=mail["Subject"], Message_ID="<2@example.com>"))
+    assert thread().items.filter(kind=ItemKind.CUSTOMER).count() == 2
+
+
+def test_a_refusal_for_now_is_tried_again_under_the_same_id(
+    channel: EmailChannel, fernhill: World, postbox: Postbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(channel, letter("Hello"))
+    threads.take_over(thread().id, by=fernhill.sam.actor)
+    postbox.answers = ["451 Later"]
+    threads.reply(thread().id, by=fernhill.sam.actor, body="It left **today**.")
+    with agent_process.in_thread(DemoModel()):
+        row = waiting.until(lambda: EmailMessage.objects.filter(attempts=1, claimed_at=None, direction="out").first())
+        assert (row.state, row.reason) == (MailState.WAITING, "the mail server answered 451")
+        EmailMessage.objects.filter(id=row.id).update(due_at=row.created_at)
+        waiting.until(lambda: EmailMessage.objects.filter(state=MailState.SENT).exists())
+
+    (mail,) = [each for _, _, each in postbox.got]
+    assert mail["Message-ID"] == f"<{row.message_id}>"
+    assert mail["Auto-Submitted"] is None
+    assert mail["From"].addresses[0].display_name == "Sam Okafor (Fernhill)"
+
+
+def test_a_refusal_for_good_and_a_bounced_address_are_told(
+    channel: EmailChannel, fernhill: World, postbox: Postbox
+) -> None:
+    write(channel, letter("Hello"))
+    threads.take_over(thread().id, by=fernhill.sam.actor)
+    with agent_process.in_thread(DemoModel()):
+        postbox.answers = ["550 No"]
+        threads.reply(thread().id, by=fernhill.sam.actor, body="One")
+        waiting.until(lambda: EmailMessage.objects.filter(state=MailState.FAILED).exists())
+        threads.reply(thread().id, by=fernhill.sam.actor, body="Two")
+        sent = waiting.until(lambda: EmailMessage.objects.filter(state=MailState.SENT).first())
+        inbound.take(report(sent.message_id, channel=channel), channel=channel)
+        threads.reply(thread().id, by=fernhill.sam.actor, body="Three")
+        waiting.until(lambda: EmailMessage.objects.filter(state=MailState.FAILED).count() == 2)
+
+    lines = thread().items.filter(kind=ItemKind.LINE).order_by("number").values_list("text", flat=True)
+    assert [line for line in lines if "mail" in line or "reply" in line] == [
+        "The reply to ana@example.com could not be sent: the mail server answered 550",
+        "The mail to ana@example.com could not be delivered: 550 5.1.1 No such user here",
+        f"The reply to ana@example.com could not be sent: {outbox.BOUNCED}",
+    ]
+    assert len(postbox.got) == 1
+    write(channel, answer_to(sent.message_id, "I am back", Message_ID="<9@example.com>"))
+    assert not outbox.has_bounced(EmailMessage.objects.filter(direction="out").latest("created_at"))
