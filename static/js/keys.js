@@ -32,8 +32,9 @@
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    const typing = event.target.closest("input, textarea, select, [contenteditable], dialog, [popover]");
-    if (typing || document.querySelector("dialog[open]")) return;
+    // What was closed may still have the focus; what is open has its own Escape.
+    const typing = event.target.checkVisibility() && event.target.closest("input, textarea, select, [contenteditable]");
+    if (typing || document.querySelector("dialog[open], :popover-open")) return;
     if (!box.checked && event.key !== "Escape") return;
     const act = keys[event.key];
     if (!act) return;

@@ -56,6 +56,11 @@
     }
   });
 
+  // On a phone a row of tabs is wider than the screen.
+  const showTab = () => document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  document.addEventListener("htmx:afterSettle", showTab);
+  showTab();
+
   // Signing out leaves nothing behind on a shared computer.
   document.addEventListener("submit", (event) => {
     if (event.target.matches("[data-sign-out]")) sessionStorage.clear();

@@ -15,7 +15,8 @@
     if (document.querySelector("dialog[open]")) return;
     const pages = [...document.querySelectorAll("a.rail-item")];
     const actions = [...document.querySelectorAll("#thread-head :is(button[formaction], a[data-asks])")].filter(isMine);
-    targets = [...new Map([...actions, ...pages].map((target) => [words(target), target])).values()];
+    // What the head and its menu both have is one thing, in the menu's words.
+    targets = [...new Map([...actions, ...pages].map((target) => [target.formAction ?? target.href, target])).values()];
     own.replaceChildren(...targets.map(option));
     found.replaceChildren();
     input.value = "";
