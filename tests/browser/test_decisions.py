@@ -16,7 +16,7 @@ from tests.browser.conftest import OpenWindow, card_of, deafen, reads
 from tests.chromium import Complaints
 from tests.waiting import until
 from tests.web_process import WebProcess
-from tests.world import World
+from tests.world import World, session_token
 from tools import outcomes, runs
 from tools.client import Answer
 
@@ -156,6 +156,41 @@ def test_a_decision_while_the_line_was_down_is_caught_up(
     expect(kim.locator("#offline")).to_be_hidden()
     expect(kim.locator(".line", has_text="Sam approved running Refund order")).to_have_count(1)
     expect(kim.locator("#reply")).to_have_value("Half a sentence")
+
+
+def test_work_goes_on_while_the_line_is_down(
+    world: World, approval: ToolApproval, sam: Page, open_window: OpenWindow, web: WebProcess
+) -> None:
+    """Requests still get through: only the socket is gone. Afterwards everything is there once, in order."""
+    line = Line()
+    kim, ana = open_window(web.url, world.kim), open_window(web.url)
+    ana.goto(f"/widget/fernhill/#token={session_token(world.ana)}")
+    kim.route_web_socket(re.compile("/live/$"), line.carry)
+    kim.goto(f"/inbox/{world.conversation.id}/")
+    line.cut()
+    expect(kim.locator("#offline")).to_be_visible()
+    card_of(kim).locator("[data-approve]").click()
+    reads(card_of(kim).locator(".outcome"), "Approved by you · running now")
+    kim.locator("#reply").fill("From Kim")
+    kim.get_by_role("button", name="Send").click()
+    expect(kim.locator("#reply")).to_have_value("")
+    ana.locator("#w-text").fill("From Ana")
+    ana.locator("#w-text").press("Enter")
+    expect(ana.locator(".w-msg").nth(2)).to_contain_text("From Ana")
+    sam.locator("#reply").fill("From Sam")
+    sam.get_by_role("button", name="Send").click()
+    bodies = ["I'd like a refund.", "From Kim", "From Ana", "From Sam"]
+    expect(sam.locator(".msg-body")).to_have_text(bodies)
+
+    line.mend()
+    kim.evaluate("() => dispatchEvent(new Event('online'))")  # what a browser says, so that nobody waits for a retry
+
+    expect(kim.locator("#offline")).to_be_hidden()
+    expect(kim.locator(".msg-body")).to_have_text(bodies)
+    expect(kim.locator(".line", has_text="Kim approved running Refund order")).to_have_count(1)
+    reads(card_of(kim).locator(".outcome"), "Approved by you · running now")
+    reads(card_of(sam).locator(".outcome"), "Approved by Kim · running now")
+    assert decided(approval) == 1
 
 
 def test_the_bar_above_the_composer_answers_at_a_desk_and_only_leads_to_the_card_on_a_phone(
