@@ -1,5 +1,5 @@
-"""The agent process: claims turns, calls, reviews, errands, deliveries and alerts that are due, does them side by side,
-keeps claims alive.
+"""The agent process: claims turns, calls, reviews, errands, questions, deliveries and alerts that are due, does them side
+by side, keeps claims alive.
 
 The rows are the queue. A doorbell wakes it; without one it looks every second. Any number of such processes may run.
 """
@@ -15,7 +15,7 @@ from typing import Final
 
 from django.db import InterfaceError, OperationalError
 
-from agent import errands, learning, turns, write_up
+from agent import assistant, assisting, errands, learning, turns, write_up
 from agent import turn as turn_module
 from agent.models.base import Model
 from agent.reviewing import reviewer_of
@@ -42,6 +42,7 @@ TURNS_AT_ONCE: Final = 100
 CALLS: Final = 200
 REVIEWS: Final = 50
 ERRANDS: Final = 8
+QUESTIONS: Final = 8
 SYNCS: Final = 8
 DELIVERIES: Final = 64
 MAILS: Final = 8
@@ -64,19 +65,24 @@ class _Hands(dict[str, asyncio.Task[None]]):
 class AgentProcess:
     """Holds what this process has in hand: turns and calls by their ids."""
 
-    def __init__(self, model: Model, *, writer: Model | None = None, judge: Model | None = None) -> None:
-        """`writer` is the model of write-ups, `judge` the reviewer's; the agent's own where there is none."""
+    def __init__(
+        self, model: Model, *, writer: Model | None = None, judge: Model | None = None, helper: Model | None = None
+    ) -> None:
+        """`writer` is the model of write-ups, `judge` the reviewer's, `helper` the assistant's; the agent's own where
+        there is none."""
         self.name = f"{socket.gethostname()[:30]}:{os.getpid()}:{secrets.token_hex(4)}"
         self.model = model
         self._work = turn_module.Work(model)
         self.writer = writer or model
         self.judge = judge or model
+        self.helper = helper or model
         self._reviewer = reviewer_of(self.judge)
         self._turns = _Hands(TURNS)
         self._calls = _Hands(CALLS)
         self._reviews = _Hands(REVIEWS)
         self._write_ups = _Hands(ERRANDS)
         self._lessons = _Hands(ERRANDS)
+        self._questions = _Hands(QUESTIONS)
         self._syncs = _Hands(SYNCS)
         self._deliveries = _Hands(DELIVERIES)  # by webhook/delivery
         self._mails = _Hands(MAILS)
@@ -115,6 +121,8 @@ class AgentProcess:
                 self._start(self._write_ups, str(errand.id), write_up.run(errand, self.writer))
             for errand in await in_thread(errands.claim, ErrandKind.LESSON, limit=self._lessons.room):
                 self._start(self._lessons, str(errand.id), learning.run(errand, self.model))
+            for question in await in_thread(assistant.claim, limit=self._questions.room):
+                self._start(self._questions, str(question.id), assisting.run(question, self.helper))
             for workspace_id, endpoint_id in await in_thread(sync.claim_due, limit=self._syncs.room):
                 self._start(self._syncs, endpoint_id, sync.run_due(workspace_id, endpoint_id))
             under_way = Counter(key.partition("/")[0] for key in self._deliveries)
@@ -206,7 +214,9 @@ class AgentProcess:
 
     async def _wind_down(self, helpers: list[asyncio.Task[None]]) -> None:
         errand_ids = [int(key) for key in [*self._write_ups, *self._lessons]]
-        held = [*self._turns.values(), *self._reviews.values(), *self._write_ups.values(), *self._lessons.values()]
+        question_ids = [int(key) for key in self._questions]
+        beside = [*self._write_ups.values(), *self._lessons.values(), *self._questions.values()]
+        held = [*self._turns.values(), *self._reviews.values(), *beside]
         for task in [*helpers, *held]:
             task.cancel()
         out = [
@@ -221,6 +231,7 @@ class AgentProcess:
         await calls.close()
         await in_thread(turns.give_back, self.name)
         await in_thread(errands.give_back, errand_ids)
+        await in_thread(assistant.give_back, question_ids)
         await in_thread(reviews.give_back, self.name)
-        for model in {self.model, self.writer, self.judge}:
+        for model in {self.model, self.writer, self.judge, self.helper}:
             await model.aclose()

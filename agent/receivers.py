@@ -2,12 +2,14 @@
 
 from django.dispatch import receiver
 
-from agent import errands, turns
+from agent import assistant, errands, turns
 from agent.rows import ErrandKind
 from approvals.signals import left_to_team, outcome_known
 from conversations.models import Conversation, Status
 from conversations.signals import conversation_ended, customer_wrote, handed_back, taken_over
 from median_site.lib.statement import Statement
+from team.models import Teammate
+from team.signals import teammate_removed
 from tools.models import Starter, ToolRun
 from tools.signals import run_ended
 
@@ -47,3 +49,8 @@ def stop(conversation: Conversation, **_: object) -> None:
 @receiver(handed_back, dispatch_uid="agent.handed_back")
 def resume(conversation: Conversation, **_: object) -> None:
     turns.resume(conversation)
+
+
+@receiver(teammate_removed, dispatch_uid="agent.teammate_removed")
+def forget_questions(teammate: Teammate, **_: object) -> None:
+    assistant.forget(teammate.id, workspace_id=teammate.workspace_id)

@@ -117,3 +117,50 @@ class Errand(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} of {self.subject_id}"
+
+
+class ExchangeState(models.TextChoices):
+    WAITING = "waiting"
+    ANSWERED = "answered"
+    FAILED = "failed"
+
+
+class AssistantExchange(models.Model):
+    """A teammate's question to the assistant and what came of it, which nobody else sees; see agent.assistant."""
+
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    teammate = models.ForeignKey("team.Teammate", on_delete=models.CASCADE, related_name="+")
+    id = models.BigAutoField(primary_key=True)
+    state = models.CharField(max_length=8, choices=ExchangeState, default=ExchangeState.WAITING)
+    question = models.TextField()
+    # What the page showed on which it was asked, and what the answer names: "thread:" or "request:" and an id.
+    looking_at = models.CharField(max_length=50, blank=True)
+    names = models.JSONField(default=list)
+    answer = models.TextField(blank=True)
+    # Requests that it puts before the teammate to be decided by them: their ids, and "approve" or "deny".
+    proposes = models.JSONField(default=list)
+    proposal = models.CharField(max_length=7, blank=True)
+    # The demo model's name, which stands on what it writes; and why there is no answer.
+    model = models.CharField(max_length=100, blank=True)
+    error = models.CharField(max_length=500, blank=True)
+    asked_at = models.DateTimeField()
+    changed_at = models.DateTimeField()
+    # While a process works on it, when its claim ends.
+    due_at = models.DateTimeField()
+    attempts = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        app_label = "agent"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "teammate"], name="exchange_one_waiting", condition=models.Q(state="waiting")
+            )
+        ]
+        indexes = [
+            models.Index(fields=["workspace", "teammate", "-id"], name="exchange_by_teammate"),
+            # The claim loop's: questions of every workspace at once.
+            models.Index(fields=["due_at"], name="exchange_due", condition=models.Q(state="waiting")),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.state} {self.id}"

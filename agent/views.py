@@ -35,6 +35,7 @@ class Configured:
 def page(request: TeammateRequest) -> HttpResponse:
     context = _frame(request, "instructions") | {
         "model": configured(settings.MEDIAN_MODEL_URL, name=settings.MEDIAN_MODEL_NAME),
+        "helper": configured(settings.MEDIAN_ASSISTANT_URL, name=settings.MEDIAN_ASSISTANT_NAME),
         "writer": configured(settings.MEDIAN_WRITEUP_URL, name=settings.MEDIAN_WRITEUP_NAME),
     }
     return render(request, "agent/page.html", context)

@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 from markupsafe import Markup
 
 from approvals import fragments, warnings
+from approvals.fragments import Heed
 from approvals.models import State, ToolApproval
 from conversations.models import Conversation, Customer, Item, ItemKind
 from median_site.lib import rows as lib_rows
@@ -62,15 +63,7 @@ def draw(requests: Sequence[ToolApproval]) -> Mapping[str, tuple[Item, Markup]]:
         )
     }
     runs = {run.id: run for run in ToolRun.objects.filter(**of_workspace, id__in=ids)}
-    waiting = [request for request in requests if request.is_decidable]
-    denied = ToolApproval.objects.filter(
-        **of_workspace, conversation_id__in={each.conversation_id for each in waiting}, state=State.DENIED
-    ).order_by("-decided_at")
-    heeds = warnings.for_requests(
-        waiting,
-        denied=list(denied) if waiting else [],
-        customers={request.conversation_id: request.conversation.customer_id for request in waiting},
-    )
+    warned = heeds([request for request in requests if request.is_decidable])
     return {
         request.id: (
             items[request.id],
@@ -79,8 +72,21 @@ def draw(requests: Sequence[ToolApproval]) -> Mapping[str, tuple[Item, Markup]]:
                 item=items[request.id],
                 conversation=request.conversation,
                 run=runs.get(request.id),
-                warnings=heeds.get(request.id, ()),
+                warnings=warned.get(request.id, ()),
             ),
         )
         for request in requests
     }
+
+
+def heeds(waiting: Sequence[ToolApproval]) -> Mapping[str, list[Heed]]:
+    """What a teammate should know before deciding each of these, by id: `rows` of one workspace that wait."""
+    if not waiting:
+        return {}
+    denied = ToolApproval.objects.filter(
+        workspace_id=waiting[0].workspace_id,
+        conversation_id__in={each.conversation_id for each in waiting},
+        state=State.DENIED,
+    ).order_by("-decided_at")
+    customers = {request.conversation_id: request.conversation.customer_id for request in waiting}
+    return warnings.for_requests(waiting, denied=list(denied), customers=customers)

@@ -34,6 +34,12 @@ MEDIAN_REVIEWER_KEY = env.text(
     "MEDIAN_REVIEWER_KEY", default=MEDIAN_MODEL_KEY if MEDIAN_REVIEWER_URL == MEDIAN_MODEL_URL else ""
 )
 MEDIAN_REVIEWER_NAME = env.text("MEDIAN_REVIEWER_NAME", default=MEDIAN_MODEL_NAME)
+# And for what teammates ask the assistant.
+MEDIAN_ASSISTANT_URL = env.text("MEDIAN_ASSISTANT_URL", default=MEDIAN_MODEL_URL)
+MEDIAN_ASSISTANT_KEY = env.text(
+    "MEDIAN_ASSISTANT_KEY", default=MEDIAN_MODEL_KEY if MEDIAN_ASSISTANT_URL == MEDIAN_MODEL_URL else ""
+)
+MEDIAN_ASSISTANT_NAME = env.text("MEDIAN_ASSISTANT_NAME", default=MEDIAN_MODEL_NAME)
 # Where alerts go; others only to try them against a server of one's own.
 MEDIAN_SLACK_API = env.url("MEDIAN_SLACK_API", default="https://slack.com/api")
 MEDIAN_DISCORD_API = env.url("MEDIAN_DISCORD_API", default="https://discord.com/api/v10")

@@ -20,9 +20,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 @contextmanager
-def in_thread(model: Model, *, writer: Model | None = None) -> Iterator[AgentProcess]:
+def in_thread(model: Model, *, writer: Model | None = None, helper: Model | None = None) -> Iterator[AgentProcess]:
     """An agent process that works beside the test and ends with it."""
-    process = AgentProcess(model, writer=writer)
+    process = AgentProcess(model, writer=writer, helper=helper)
     with asyncio.Runner() as runner:
         thread = threading.Thread(target=runner.run, args=(process.run(),))
         thread.start()

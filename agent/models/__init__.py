@@ -6,9 +6,9 @@ Django looks for an app's tables in its `models`, so this package also names the
 from agent.models.base import Model
 from agent.models.demo import DemoModel
 from agent.models.openai import OpenAIModel
-from agent.rows import Errand, Step, Turn
+from agent.rows import AssistantExchange, Errand, Step, Turn
 
-__all__ = ["DemoModel", "Errand", "Model", "OpenAIModel", "Step", "Turn", "from_settings"]
+__all__ = ["AssistantExchange", "DemoModel", "Errand", "Model", "OpenAIModel", "Step", "Turn", "from_settings"]
 
 
 def from_settings(url: str, *, key: str, name: str) -> Model:

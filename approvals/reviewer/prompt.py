@@ -1,11 +1,11 @@
 """What the reviewer's model is told: its task, then the material, every text from outside fenced as data. Pure."""
 
-import secrets
 from collections.abc import Iterator
 from typing import Final
 
 from approvals.reviewer.material import Material
 from approvals.reviewer.verdict import QUESTIONS, REASON_LIMIT
+from median_site.lib import fence
 
 _TASK: Final = """\
 You review one call that a support agent wants to make for a customer. You stand in for a careful teammate. Nothing is
@@ -42,20 +42,12 @@ _AGAIN: Final = "Your last answer did not count: {wrong} Answer again, in exactl
 
 def messages(material: Material, *, wrong: str = "") -> tuple[str, str]:
     """The instructions and the material. `wrong`: what was wrong with the model's answer before, when asked again."""
-    nonce = _nonce(material)
+    found = list(_parts(material))
+    nonce = fence.word(text for _, text in found)
     findings = ",\n".join(f'"{name}": {{"holds": true | false, "quote": "…"}}' for name in QUESTIONS)
     task = _TASK.format(**QUESTIONS, nonce=nonce, limit=REASON_LIMIT, findings=findings)
-    parts = "\n".join(f"[{nonce} {title}]\n{text}\n[/{nonce}]" for title, text in _parts(material))
+    parts = "\n".join(fence.part(text, title=title, word=nonce) for title, text in found)
     return task, f"{parts}\n\n{_AGAIN.format(wrong=wrong)}" if wrong else parts
-
-
-def _nonce(material: Material) -> str:
-    """A word that stands nowhere in the material, and that nobody who wrote in it could know."""
-    written = "\n".join(text for _, text in _parts(material))
-    nonce = secrets.token_hex(12)
-    while nonce in written:
-        nonce = secrets.token_hex(12)
-    return nonce
 
 
 def _parts(material: Material) -> Iterator[tuple[str, str]]:

@@ -23,6 +23,8 @@ from team.models import Teammate
 
 # What a page may watch as a whole: its own name for it, and the feed's.
 FEEDS: Final = {"queue": "row", "log": "log", "requests": "request"}
+# And what each teammate watches of their own alone.
+OWN: Final = {"notices": "notice", "assistant": "assistant"}
 
 
 async def live(scope: WebSocketScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
@@ -31,7 +33,7 @@ async def live(scope: WebSocketScope, receive: ASGIReceiveCallable, send: ASGISe
 
 
 class TeammateConnection(Connection):
-    """Frames: {"watch": "thread", "id": ..., "since": 41}, {"watch": <a key of FEEDS or "notices">, "since": ...};
+    """Frames: {"watch": "thread", "id": ..., "since": 41}, {"watch": <a key of FEEDS or OWN>, "since": ...};
     {"here": <the thread that is watched>, "typing": "reply", "note" or ""} every few seconds, {"here": ""} when not.
     """
 
@@ -55,8 +57,8 @@ class TeammateConnection(Connection):
         feed = FEEDS.get(str(frame.get("watch")))
         if feed:
             hub.current().watch(socket, feed, since=since)
-        elif frame.get("watch") == "notices":
-            hub.current().watch(socket, "notice", id=socket.person, since=since)
+        elif own := OWN.get(str(frame.get("watch"))):
+            hub.current().watch(socket, own, id=socket.person, since=since)
         elif frame.get("watch") == "thread":
             conversation_id = await in_thread(_visible, socket, str(frame.get("id")))
             hub.current().watch(socket, "thread", id=conversation_id, since=since)

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from conversations import drafts, fragments
 from conversations.models import Conversation, ReadMark
-from median_site.dashboard import log_rows, notices, request_rows, thread
+from median_site.dashboard import assistant, log_rows, notices, request_rows, thread
 from median_site.lib import live, times
 from median_site.lib.presence import Scene
 from team.models import Notification, NotificationKind, Workspace
@@ -25,6 +25,7 @@ def register() -> None:
     live.register("row", in_zone(render_row), on={"thread", "row"})
     live.register("request", in_zone(request_rows.push), on={"thread"})
     live.register("notice", in_zone(notices.push), on={"notice"})
+    live.register("assistant", in_zone(assistant.push), on={"assistant"})
     live.register("log", in_zone(log_rows.push), on={"thread", "row", "event"})
 
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from median_site.dashboard import approvals, home, logs, notices
+from median_site.dashboard import approvals, assistant, home, logs, notices
 
 app_name = "dashboard"
 urlpatterns = [
@@ -14,6 +14,10 @@ urlpatterns = [
     path("notifications/", notices.page, name="notices"),
     path("notifications/read", notices.read_all, name="read-notices"),
     path("notifications/<int:notice_id>/read", notices.read, name="read-notice"),
+    path("assistant/", assistant.page, name="assistant"),
+    path("assistant/ask", assistant.ask, name="assistant-ask"),
+    path("assistant/clear", assistant.clear, name="assistant-clear"),
+    path("assistant/<int:exchange_id>/again", assistant.again, name="assistant-again"),
     path("logs/", logs.page, name="logs"),
     path("logs/export.<str:form>", logs.download, name="export"),
 ]

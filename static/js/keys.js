@@ -25,6 +25,7 @@
     a: () => find(`${waiting} [data-approve]`)?.focus(),
     d: () => find(`${waiting} [data-deny]`)?.click(),
     n: () => find(".rail-bell a").click(),
+    q: () => find(".rail-item[href='/assistant/']").click(),
     e: () => find("[data-resolve]")?.focus(),
     Escape: () => (find(".qrow[aria-current]") ?? find(".qrow"))?.focus(),
     "?": () => find("#keys").showModal(),

@@ -17,6 +17,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from agent.rows import AssistantExchange, ExchangeState
 from approvals.models import AlertChannel, AlertLink, AlertPress
 from conversations import attachments, saved_replies, threads
 from conversations.models import Customer, Lesson
@@ -122,9 +123,14 @@ def theirs(world: World) -> dict[str, str]:
     alerted = {"user_id": "U0KIM", "user_name": "kim"}
     press = AlertPress.objects.create(workspace=world.fernhill, channel=slack, approves=True, **alerted)
     link = AlertLink.objects.create(workspace=world.fernhill, teammate=world.kim, service="slack", **alerted)
+    exchange = AssistantExchange.objects.create(
+        pk=50_505, workspace=world.fernhill, teammate=world.kim, question="A secret question", asked_at=clock.now(),
+        changed_at=clock.now(), due_at=clock.now(), state=ExchangeState.FAILED,
+    )  # fmt: skip
     return {
         "code": press.id,
         "link_id": link.id,
+        "exchange_id": str(exchange.pk),
         "conversation_id": world.conversation.id,
         "approval_id": approval.id,
         "run_id": run.id,

@@ -26,7 +26,10 @@ class Command(BaseCommand):
         judge = from_settings(
             settings.MEDIAN_REVIEWER_URL, key=settings.MEDIAN_REVIEWER_KEY, name=settings.MEDIAN_REVIEWER_NAME
         )
-        process = AgentProcess(model, writer=writer, judge=judge)
+        helper = from_settings(
+            settings.MEDIAN_ASSISTANT_URL, key=settings.MEDIAN_ASSISTANT_KEY, name=settings.MEDIAN_ASSISTANT_NAME
+        )
+        process = AgentProcess(model, writer=writer, judge=judge, helper=helper)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, process.stop)
