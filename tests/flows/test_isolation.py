@@ -208,6 +208,7 @@ def absent(values: dict[str, str]) -> dict[str, str]:
         "number": "90909",
         "session_id": "90909",
         "notice_id": "90909",
+        "exchange_id": "90909",
     }
 
 
