@@ -1,5 +1,5 @@
-"""The agent process: claims turns, calls, reviews, errands, questions, deliveries and alerts that are due, does them side
-by side, keeps claims alive.
+"""The agent process: claims turns, calls, reviews, errands, questions, deliveries and alerts that are due, does them
+side by side, keeps claims alive.
 
 The rows are the queue. A doorbell wakes it; without one it looks every second. Any number of such processes may run.
 """
