@@ -85,10 +85,10 @@ def show_thread(given: Given, *, teammate: Teammate) -> Looked:
     kinds = [ItemKind.CUSTOMER, ItemKind.AGENT, ItemKind.TEAM, ItemKind.NOTE]
     items = row.items.filter(workspace_id=row.workspace_id, kind__in=kinds).order_by("-number")[:MESSAGES]
     asked = cards.rows(row.workspace_id).filter(conversation=row).order_by("-requested_at")[:FOUND]
-    data: dict[str, Json] = _thread(row) | {
-        "said": [{"by": item.author_name or item.kind, "kind": item.kind, "text": item.text} for item in items][::-1],
-        "requests": [_request(each) for each in asked],
-    }
+    said: list[Json] = [
+        {"by": item.author_name or item.kind, "kind": item.kind, "text": item.text} for item in reversed(items)
+    ]
+    data = _thread(row) | {"said": said, "requests": [_request(each) for each in asked]}
     return Looked(data, frozenset({f"thread:{row.id}"}) | _refs_of(list(asked)))
 
 
