@@ -1,6 +1,7 @@
 """Signs customers in at Median: asks it for a session token, server to server, so that no browser sees the API key."""
 
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -20,6 +21,18 @@ class Median:
     url: str
     api_key: str = field(repr=False)
     widget_url: str
+
+    @property
+    def origin(self) -> str:
+        """Where the widget comes from: its frame, and the script that puts it into a corner."""
+        parts = urlsplit(self.widget_url)
+        return f"{parts.scheme}://{parts.netloc}"
+
+    @property
+    def workspace(self) -> str:
+        """The name that the script tag needs; empty when the widget's address does not end with one."""
+        name = urlsplit(self.widget_url).path.rstrip("/").rpartition("/")[2]
+        return "" if name == "widget" else name
 
     def session_token(self, account: Account) -> str:
         """A token with which the widget knows this customer, for 30 minutes. Raises SignInError."""

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from median_tools.wsgi import App, Environ, StartResponse
@@ -57,7 +57,7 @@ class Site:
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
 
     def _home(self, query: str) -> Page:
-        return self._render("home.html", accounts=list(self._shop.accounts.values()), chat=self._median is not None)
+        return self._render("home.html", accounts=list(self._shop.accounts.values()), median=self._median)
 
     def _chat(self, query: str) -> Page:
         """/chat?as=user_123, or /chat for somebody who is not signed in."""
@@ -94,13 +94,11 @@ class Site:
 
 
 def _headers(median: Median | None) -> list[tuple[str, str]]:
-    """Nothing on a page may come from elsewhere but the widget's frame."""
-    frames = "'none'"
-    if median is not None:
-        widget = urlsplit(median.widget_url)
-        frames = f"{widget.scheme}://{widget.netloc}"
+    """Nothing on a page may come from elsewhere but the widget: its frame, and its one script."""
+    frames = median.origin if median else "'none'"
+    scripts = f"script-src {median.origin}; " if median and median.workspace else ""
     policy = (
-        f"default-src 'none'; style-src 'self'; frame-src {frames}; "
+        f"default-src 'none'; style-src 'self'; {scripts}frame-src {frames}; "
         "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
     )
     return [

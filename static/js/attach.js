@@ -140,7 +140,8 @@ const attach = (() => {
     form.addEventListener("htmx:beforeRequest", () => { leaving = ids(); });
     form.addEventListener("htmx:afterRequest", ({ detail }) => { if (detail.successful && detail.elt === form) clear(leaving); });
     form.addEventListener("median:mode", () => { isWaiting = false; changed(); });
-    for (const [of, sent] of JSON.parse(sessionStorage.getItem(root.dataset.keep ?? "") ?? "[]")) up(draw(sent.name, sent.size, of), sent);
+    const { keep } = root.dataset; // The widget has none: in a frame the browser may refuse storage.
+    for (const [of, sent] of JSON.parse((keep && sessionStorage.getItem(keep)) || "[]")) up(draw(sent.name, sent.size, of), sent);
     changed();
     return { ids, clear };
   };

@@ -7,14 +7,14 @@
   const page = new URL(`/widget/${encodeURIComponent(dataset.workspace)}/`, src);
   const STYLES = `
     :host { all: initial; }
-    button { position: fixed; inset-block-end: max(1.25rem, env(safe-area-inset-bottom)); inset-inline-end: 1.25rem; z-index: 2147483000; display: grid; place-items: center; inline-size: 56px;
-      block-size: 56px; border: 0; border-radius: 50%; background: #1f1d1a; color: #fff; cursor: pointer; box-shadow: 0 4px 16px rgb(0 0 0 / .25); }
+    button { position: fixed; inset-block-end: max(1.25rem, env(safe-area-inset-bottom)); inset-inline-end: 1.25rem; z-index: 2147483000;
+      display: grid; place-items: center; inline-size: 56px; block-size: 56px; border: 0; border-radius: 50%; background: #1f1d1a; color: #fff; cursor: pointer; box-shadow: 0 4px 16px rgb(0 0 0 / .25); }
     button:focus-visible { outline: 2px solid #0078b8; outline-offset: 2px; }
     svg { inline-size: 26px; block-size: 26px; fill: currentColor; }
     span { position: absolute; inset-block-start: -2px; inset-inline-end: -2px; min-inline-size: 20px; padding-inline: 4px; box-sizing: border-box; border-radius: 16px;
       background: #d73431; font: 620 12px / 20px system-ui, sans-serif; text-align: center; }
-    iframe { position: fixed; inset-block-end: 5.75rem; inset-inline-end: 1.25rem; z-index: 2147483000; inline-size: 24rem; block-size: min(38rem, 100dvh - 7rem);
-      border: 0; border-radius: 1rem; box-shadow: 0 8px 20px rgb(0 0 0 / .1), 0 32px 72px rgb(0 0 0 / .2); color-scheme: normal; }
+    iframe { position: fixed; inset-block-end: 5.75rem; inset-inline-end: 1.25rem; z-index: 2147483000; inline-size: 24rem;
+      block-size: min(38rem, 100dvh - 7rem); border: 0; border-radius: 1rem; box-shadow: 0 8px 20px rgb(0 0 0 / .1), 0 32px 72px rgb(0 0 0 / .2); color-scheme: normal; }
     [hidden] { display: none; }
     @media (prefers-color-scheme: dark) { button { background: #f4f2ee; color: #1f1d1a; } span { color: #fff; } }
     @media (max-width: 34em) { iframe { inset: 0; inline-size: 100vw; block-size: 100dvh; border-radius: 0; } }`;

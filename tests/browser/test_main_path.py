@@ -200,5 +200,16 @@ def test_in_the_shops_page_the_chat_works_without_cookies(
         sam.locator(".qrow").click()
         wait_for_request(sam).get_by_role("button", name="Approve and run").click()
         expect(chat.locator(".w-msg").nth(2)).to_contain_text("$48.00")
-        assert customer.context.cookies() == []
-        customer.goto("about:blank")
+
+        visitor = open_window(origin)
+        visitor.goto("/")
+        launcher = visitor.get_by_role("button", name="Chat", exact=True)
+        launcher.press("Enter")
+        corner = visitor.frame_locator("iframe")
+        expect(corner.locator("#w-foot")).to_have_text("Not signed in")
+        corner.locator("#w-text").press("Escape")
+        expect(visitor.locator("iframe")).to_be_hidden()
+        expect(launcher).to_be_focused()
+        for window in (customer, visitor):
+            assert window.context.cookies() == []
+            window.goto("about:blank")
