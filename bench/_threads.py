@@ -30,7 +30,7 @@ STATEMENTS: Final = (
            (array['widget', 'email', 'discord', 'api'])[n %% 4 + 1],
            case when n %% 8 = 0 then 'open' else 'resolved' end,
            case when n %% 24 = 0 then 'teammate' else 'agent' end, case when n %% 24 = 0 then %(teammate)s end,
-           6, case when n %% 16 = 0 then 3 else 0 end, 'Where is my order?', now() - n * interval '1 minute',
+           %(messages)s + 1, case when n %% 16 = 0 then 3 else 0 end, 'Where is it?', now() - n * interval '1 minute',
            case when n %% 80 = 0 then 1 else 0 end, case when n %% 80 = 0 then 'waiting' else '' end, '', '{}', 0, now()
     from generate_series(1, %(rows)s) n
     """,

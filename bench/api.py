@@ -36,7 +36,7 @@ POLLS = 1_000
 ENDED = 20
 LISTS = {
     "the newest requests": "",
-    "those that wait": "?status=pending",
+    "ten of those that wait": "?status=pending&limit=10",
     "those of a tool": "?tool=refundOrder",
     "those of a tool that were denied": "?tool=refundOrder&status=denied",
 }
@@ -87,8 +87,8 @@ def lists(few: Teammate, many: Teammate, *, large: int) -> None:
 
 
 def waiting(teammate: Teammate, count: int) -> list[str]:
-    """Ids of so many requests that wait."""
-    rows = ToolApproval.objects.filter(workspace_id=teammate.workspace_id, state=State.PENDING).order_by("expires_at")
+    """Ids of so many requests that wait, those with the most time left."""
+    rows = ToolApproval.objects.filter(workspace_id=teammate.workspace_id, state=State.PENDING).order_by("-expires_at")
     return list(rows.values_list("id", flat=True)[:count])
 
 
