@@ -11,6 +11,7 @@
   // Opening and closing
 
   async function open(from) {
+    document.querySelector("#account:popover-open")?.hidePopover();
     panel.hidden = false;
     cover(phone.matches);
     sessionStorage.setItem(OPEN, "1");
@@ -58,6 +59,14 @@
   document.addEventListener("keydown", (event) => {
     if (event.target.id !== "assistant-question" || event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
     event.preventDefault();
+    find("assistant-ask").requestSubmit();
+  });
+  // htmx knows only the buttons inside its form, and would find the field empty.
+  document.addEventListener("click", (event) => {
+    const wish = event.target.closest(".assistant-tries button");
+    if (!wish) return;
+    event.preventDefault();
+    find("assistant-question").value = wish.value;
     find("assistant-ask").requestSubmit();
   });
   document.addEventListener("input", ({ target }) => {
