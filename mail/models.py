@@ -6,12 +6,6 @@ from conversations.models import Conversation, Item
 from median_site.lib import clock, ids
 
 
-class Security(models.TextChoices):
-    TLS = "tls", "TLS"
-    STARTTLS = "starttls", "STARTTLS"
-    NONE = "none", "None (only within your own networks)"
-
-
 class EmailChannel(models.Model):
     """The address that a workspace's customers write to; how mail comes in, and how replies go out."""
 
@@ -25,26 +19,7 @@ class EmailChannel(models.Model):
     # Whoever knows the token may hand in mail.
     sealed_token = models.TextField()
     token_hash = models.CharField(max_length=64, unique=True)
-    # The mailbox that is looked into, if there is one.
-    mailbox_host = models.CharField(max_length=253, blank=True)
-    mailbox_port = models.PositiveIntegerField(default=993)
-    mailbox_security = models.CharField(max_length=8, choices=Security, default=Security.TLS)
-    mailbox_user = models.CharField(max_length=254, blank=True)
-    mailbox_folder = models.CharField(max_length=200, default="INBOX")
-    sealed_password = models.TextField(blank=True)
-    # Up to where it has been read: ids of a mailbox hold as long as its validity.
-    uid_validity = models.BigIntegerField(default=0)
-    last_uid = models.BigIntegerField(default=0)
-    # When to look again; none without a mailbox. While somebody looks, when that claim ends.
-    look_at = models.DateTimeField(null=True, blank=True)
-    looked_at = models.DateTimeField(null=True, blank=True)
-    look_error = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField(default=clock.now, editable=False)
-
-    class Meta:
-        indexes = [
-            models.Index(fields=["look_at"], name="mailbox_due", condition=models.Q(look_at__isnull=False)),
-        ]
 
     def __str__(self) -> str:
         return self.address
@@ -61,7 +36,6 @@ class Kind(models.TextChoices):
     AUTOMATIC = "automatic", "automatic reply"
     BOUNCE = "bounce", "could not be delivered"
     TOO_MANY = "too_many", "too many from one sender"
-    TEST = "test"
 
 
 class Direction(models.TextChoices):
