@@ -40,7 +40,7 @@ def test_every_door_closes_at_once(world: World, browser_of: SignIn) -> None:
     sam, kim = browser_of(world.sam), browser_of(world.kim)
     _, key = api_keys.create(world.fernhill, name="Deploy", scopes=["read"])
     _, link = invitations.make(by=world.sam.actor, email="new@fernhill.example", role="member")
-    token = widget_session.anonymous_token(world.fernhill)
+    token = widget_session.anonymous_token(world.fernhill, address="127.0.0.1")
 
     answer = sam.post("/settings/delete", {"name": "Fernhill"})
 

@@ -66,7 +66,7 @@ def test_the_old_key_is_published_until_every_token_it_signed_is_dead(world: Wor
     made = keys.rotate(by=world.sam.actor)
     last_moment = made.signs_from - timedelta(seconds=1)
     with clock.at(last_moment):
-        token = widget_session.anonymous_token(world.fernhill)
+        token = widget_session.anonymous_token(world.fernhill, address="127.0.0.1")
     with clock.at(last_moment + timedelta(days=30) - timedelta(seconds=1)):
         assert widget_session.open_session(token, slug="fernhill").said.anonymous
     old = SigningKey.objects.get(retires_at__isnull=False)
