@@ -1,5 +1,6 @@
 """Every path of the installation."""
 
+from django.conf import settings
 from django.urls import include, path
 from django.views.generic import RedirectView
 
@@ -31,6 +32,9 @@ urlpatterns = [
     path("accounts/", include("allauth.urls")),
     path("widget/", include("conversations.channels.widget_urls")),
 ]
+
+if settings.DEBUG:
+    urlpatterns.append(path("preview/", include("median_site.preview.urls")))
 
 handler404 = "median_site.lib.errors.page_not_found"
 handler500 = "median_site.lib.errors.server_error"

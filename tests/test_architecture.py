@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ROWS = [
     ["median_site.settings", "median_site.urls", "median_site.asgi", "median_site.schedules", "median_site.management"],
     ["median_site.demo"],
+    ["median_site.preview"],
     ["median_site.mcp"],
     ["median_site.dashboard", "median_site.api", "conversations.channels", "median_site.shell",
      "median_site.shell_urls", "median_site.jobs",
