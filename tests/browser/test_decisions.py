@@ -143,7 +143,8 @@ def test_a_decision_while_the_line_was_down_is_caught_up(
     kim.route_web_socket(re.compile("/live/$"), line.carry)
     kim.goto(f"/inbox/{world.conversation.id}/")
     expect(card_of(kim)).to_have_attribute("data-state", "pending")
-    kim.locator("#reply").fill("Half a sentence")
+    with kim.expect_response(re.compile("/draft$")):  # kept by the time the line is cut
+        kim.locator("#reply").fill("Half a sentence")
     kim.context.set_offline(True)
     line.cut()
     expect(kim.locator("#offline")).to_be_visible()

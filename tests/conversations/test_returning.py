@@ -110,7 +110,7 @@ def test_many_threads_are_given_up_in_batches(world: World, monkeypatch: pytest.
 
     assert Conversation.objects.filter(assignee=world.kim).count() == 5
     assert OrmQ.objects.get().func() == "conversations.jobs.give_up"
-    assert jobs.hourly() == {"given_up": 5, "files": 0, "erased": 0, "notifications": 0}
+    assert jobs.hourly() == {"given_up": 5, "files": 0, "erased": 0, "notifications": 0, "minutes": 0}
     assert jobs.give_up(world.kim.id) == 0
     assert Event.objects.filter(kind=Kind.ASSIGNEE_LEFT).count() == 8
     assert jobs.give_up(world.sam.id) == 0  # who is still here
