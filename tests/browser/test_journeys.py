@@ -43,6 +43,7 @@ def test_answer_a_customer(world: World, hands: Hands, web: WebProcess, open_win
     expect(ana.locator(".w-msg")).to_have_count(1)
     page.goto("/inbox/")
     hands.press(page.locator(".qrow"))
+    page.wait_for_url(f"**/inbox/{world.conversation.id}/")  # and loaded, so that its scripts are awake
     expect(page.locator(".msg--customer")).to_contain_text(WISH)
     hands.write(page.locator("#reply"), "You can, Ana.")
     hands.press(page.get_by_role("button", name="Send"))
@@ -56,6 +57,7 @@ def test_approve_from_the_thread(world: World, hands: Hands) -> None:
     page, approval = hands.page, request(world)
     page.goto("/inbox/")
     hands.press(page.locator(".qrow"))
+    page.wait_for_url(f"**/inbox/{world.conversation.id}/")  # and loaded, so that its scripts are awake
     expect(card_of(page)).to_have_attribute("data-state", "pending")
     hands.press(card_of(page).get_by_role("button", name="Approve and run"))
     reads(card_of(page).locator(".outcome"), "Approved by you · running now")
