@@ -22,21 +22,17 @@ ERASED_AFTER: Final = timedelta(days=1)
 BATCH: Final = 5_000
 
 
-class OwnersOnly(NotAllowed):
-    message = "Only owners delete the workspace."
-
-
 def close(*, by: Actor, name: str) -> None:
     """Let nobody in any more: no teammate, no key, no customer, no call by a turn that is still to come.
 
-    `name` is what the owner typed to confirm. Raises OwnersOnly, and Unusable when it is not the workspace's name.
+    `name` is what the owner typed to confirm. Raises NotAllowed, and Unusable when it is not the workspace's name.
     Its address is free at once: nothing finds the workspace by it any more, and no session token fits.
     """
     with transaction.atomic():
         team = roster.lock(by)
         workspace = Workspace.objects.get(id=by.workspace_id)
         if by.id not in team or team[by.id].role != Role.OWNER:
-            raise OwnersOnly
+            raise NotAllowed("Only owners delete the workspace.")
         if name.strip() != workspace.name:
             raise Unusable(f"Type {workspace.name} to delete it.", field="name")
         now = clock.now()
