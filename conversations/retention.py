@@ -21,7 +21,7 @@ BATCHES: Final = 100
 
 def erase_old() -> int:
     """Erase what is older than its workspace keeps. Gives how many threads went."""
-    keeping = Workspace.objects.exclude(retention_days=None).filter(closed_at=None)
+    keeping = Workspace.objects.filter(retention_days__gt=0, closed_at=None)
     erased = 0
     for workspace_id, days in list(keeping.values_list("id", "retention_days")):
         before = clock.now() - timedelta(days=days or 0)
