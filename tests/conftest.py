@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator
 import hypothesis
 import pytest
 from django.db import connection
-from django.test import Client
+from django.test import Client, TransactionTestCase
 from pytest_django.plugin import DjangoDbBlocker
 
 from team.models import Teammate
+from tests import emptying
 from tests import world as worlds
 from tests.endpoint import Endpoint, shop_endpoint
 from tests.world import World
@@ -17,6 +18,9 @@ from tools.models import EndpointSync
 # Tests are never timed: this machine may be busy with something else.
 hypothesis.settings.register_profile("median", deadline=None)
 hypothesis.settings.load_profile("median")
+
+# After a test that commits. Django's own way takes a quarter of a second, and a deadlock with whoever is still at work.
+TransactionTestCase._fixture_teardown = lambda self: emptying.empty()  # type: ignore[method-assign]
 
 
 @pytest.fixture(autouse=True)

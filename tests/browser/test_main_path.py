@@ -114,8 +114,8 @@ def test_asked_approved_run_and_told(
         shown = card_of(page)
         expect(shown).to_have_attribute("data-state", "completed")
         expect(shown.get_by_role("heading", level=2)).to_have_text("Median AI asked to run Refund order")
+        expect(shown.locator(".result h3")).not_to_be_empty()  # until then "Working…" stands there as well
         reads(shown.locator(".outcome"), re.compile(rf"^Approved by {by} · \d\d:\d\d$"))
-        expect(shown.locator(".result h3")).not_to_be_empty()
         expect(shown.locator(".result dt")).to_have_text(["Refunded", "Amount"])
         expect(shown.locator(".result dd")).to_have_text(["Yes", "48"])
         expect(page.locator(".msg", has_text="$48.00")).to_have_count(1)
