@@ -36,6 +36,7 @@ class Body:
         self._decoder = codecs.getincrementaldecoder(self._charset)("replace")
         self._decoded = 0
         self._held = bytearray()
+        self._taken = 0
         self._is_empty = True
 
     def feed(self, data: bytes) -> None:
@@ -57,6 +58,11 @@ class Body:
     @property
     def held(self) -> bytes:
         return bytes(self._held)
+
+    def take(self) -> bytes:
+        """What has come since the last call of this."""
+        taken, self._taken = self._taken, len(self._held)
+        return bytes(self._held[taken:])
 
     def text(self) -> tuple[str, bool]:
         """What is held as text, without a byte order mark, and whether bytes of it did not fit the charset."""

@@ -7,7 +7,7 @@ off, and takes our network backend by argument.
 import asyncio
 import itertools
 import ssl
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Literal, Self
@@ -32,6 +32,7 @@ KEPT_HEADERS: Final = {"content-type", "etag", "retry-after", "mcp-session-id"}
 
 _BROKEN: Final = (httpcore.NetworkError, httpcore.ProtocolError, ssl.SSLError)
 
+IsWhole = Callable[[str, bytes], bool]
 _Key = tuple[bytes, bytes, int | None, int]  # scheme, host, port, number of the pool
 
 FailureKind = Literal[
@@ -94,15 +95,18 @@ class Client:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._origins: dict[_Key, _Origin] = {}  # the longest unused first
 
-    async def send(self, request: Outbound, *, limit: Limit, within_s: float = DEADLINE_S) -> Answer | Failure:
+    async def send(
+        self, request: Outbound, *, limit: Limit, within_s: float = DEADLINE_S, is_whole: IsWhole | None = None
+    ) -> Answer | Failure:
         """Send it, at most once, and read what comes back up to the limit. Nothing the server does raises.
 
-        `within_s` shortens the deadline, for one of several requests that share one.
+        `within_s` shortens the deadline, for one of several requests that share one. `is_whole` is given
+        the content type and each unpacked piece of a success, and says when nothing more of it is awaited.
         """
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             self._loop, self._origins = loop, {}  # what belonged to another loop cannot be closed from here
-        call = _Call(request, limit, began=loop.time())
+        call = _Call(request, limit, began=loop.time(), is_whole=is_whole)
         try:
             async with asyncio.timeout(min(self._deadline_s, within_s)):
                 return await self._exchange(call)
@@ -148,7 +152,7 @@ class Client:
                 answer = await call.read(response)
             finally:
                 await response.aclose()
-            complete = isinstance(answer, Answer) and not answer.truncated
+            complete = isinstance(answer, Answer) and call.ended
             return answer
         finally:
             origin.calls -= 1
@@ -211,10 +215,12 @@ class _Origin:
 class _Call:
     """One request on its way."""
 
-    def __init__(self, request: Outbound, limit: Limit, *, began: float) -> None:
+    def __init__(self, request: Outbound, limit: Limit, *, began: float, is_whole: IsWhole | None) -> None:
         self.request = request
         self.sent = False
         self.is_http2 = False
+        self.ended = False
+        self._is_whole = is_whole
         self._limit = limit
         self._began = began
 
@@ -245,7 +251,11 @@ class _Call:
         try:
             async for data in response.aiter_stream():
                 body.feed(data)
-            body.finish()
+                if self._is_whole and status < 300 and self._is_whole(headers.get("content-type", ""), body.take()):
+                    break
+            else:
+                body.finish()
+                self.ended = True
         except TooMuch:
             if status < 300:
                 return self.failure("too_big", "More came than is read.", status=status)

@@ -12,6 +12,7 @@ VERSION: Final = "2025-11-25"
 VERSIONS: Final = ("2025-11-25", "2025-06-18", "2025-03-26")
 OPENING: Final = "open"
 _LINE: Final = re.compile(r"\r\n|\n|\r")
+_END: Final = re.compile(rb"\r\n\r\n|\n\n|\r\r")  # of an event
 
 
 class Fault(Exception):
@@ -54,11 +55,7 @@ def result(answer: Answer, *, id: str) -> dict[str, Json]:
     Raises ServerError, or Fault when there is none.
     """
     for text in _texts(answer):
-        try:
-            message = strict_json.loads(text)
-        except JsonError as broken:
-            raise Fault(f"The answer is not JSON: {broken}") from broken
-        if not isinstance(message, dict) or message.get("id") != id or "method" in message:
+        if (message := _answering(text, id=id)) is None:
             continue
         error, found = message.get("error"), message.get("result")
         if isinstance(error, dict):
@@ -66,6 +63,34 @@ def result(answer: Answer, *, id: str) -> dict[str, Json]:
         if isinstance(found, dict):
             return found
     raise Fault("The answer holds no result.")
+
+
+class Awaited:
+    """Tells, while a stream of events comes in, when the answer of the request `id` has: a server may keep it open."""
+
+    def __init__(self, id: str) -> None:
+        self._id = id
+        self._event = bytearray()
+
+    def __call__(self, content_type: str, piece: bytes) -> bool:
+        """Whether nothing more is awaited: the answer is there, or what breaks it."""
+        if not _is_stream(content_type):
+            return False
+        searched = max(0, len(self._event) - 3)  # an end may have come in two pieces
+        self._event += piece
+        while end := _END.search(self._event, searched):
+            texts = list(_events(self._event[: end.end()].decode(errors="replace")))
+            del self._event[: end.end()]
+            searched = 0
+            if any(self._is_it(text) for text in texts):
+                return True
+        return False
+
+    def _is_it(self, text: str) -> bool:
+        try:
+            return _answering(text, id=self._id) is not None
+        except Fault:
+            return True
 
 
 def tools_of(listed: dict[str, Json]) -> tuple[list[Json], str]:
@@ -98,13 +123,31 @@ def _served(tool: Json) -> Json:
     return served | ({"label": title} if title else {})
 
 
+def _answering(text: str, *, id: str) -> dict[str, Json] | None:
+    """The message if it answers the request `id`; a server sends others too. Raises Fault for what is no JSON."""
+    try:
+        message = strict_json.loads(text)
+    except JsonError as broken:
+        raise Fault(f"The answer is not JSON: {broken}") from broken
+    answers = isinstance(message, dict) and message.get("id") == id and "method" not in message
+    return message if answers and isinstance(message, dict) else None
+
+
+def _is_stream(content_type: str) -> bool:
+    return content_type.lower().startswith("text/event-stream")
+
+
 def _texts(answer: Answer) -> Iterator[str]:
     """The JSON texts of an answer: the body, or the data of each event."""
-    if not answer.headers.get("content-type", "").lower().startswith("text/event-stream"):
+    if _is_stream(answer.headers.get("content-type", "")):
+        yield from _events(answer.text)
+    else:
         yield answer.text
-        return
+
+
+def _events(stream: str) -> Iterator[str]:
     data: list[str] = []
-    for line in [*_LINE.split(answer.text), ""]:
+    for line in [*_LINE.split(stream), ""]:
         if line.startswith("data:"):
             data.append(line[5:].removeprefix(" "))
         elif not line and data:

@@ -38,7 +38,10 @@ def _text(result: dict[str, Json]) -> str:
 
 
 def _part(part: dict[str, Json]) -> str:
-    """A text as it is; of a picture, a sound or a resource only that it came, which nothing here can show."""
-    if part.get("type") == "text":
-        return str(part.get("text") or "")
-    return f"[{part.get('type') or 'something'} {part.get('mimeType') or part.get('uri') or ''}]".replace(" ]", "]")
+    """A text as it is, a resource's too; of a picture, a sound or a link only that it came, and what names it."""
+    kind, held = part.get("type"), part.get("resource")
+    held = held if isinstance(held, dict) else part
+    if kind == "text" or isinstance(held.get("text"), str):
+        return str(held.get("text") or "")
+    named = [kind or "something", held.get("mimeType"), held.get("uri")]
+    return f"[{' '.join(str(name) for name in named if name)}]"

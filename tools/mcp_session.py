@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from median_site.lib.strict_json import Json
 from tools import client as clients
 from tools import failures, mcp_messages
 from tools.client import Answer, Client, Failure, Limit, Outbound
@@ -40,7 +41,7 @@ class _Session:
 
     async def open(self) -> Answer | Failure:
         """Greet the server and give its answer. Raises Fault when it is none that a session can begin with."""
-        answer = await self.ask(mcp_messages.INITIALIZE, limit=GREETING_LIMIT)
+        answer = await self.ask(mcp_messages.INITIALIZE, id=mcp_messages.OPENING, limit=GREETING_LIMIT)
         if isinstance(answer, Failure) or answer.status >= 300:
             return answer
         version = mcp_messages.result(answer, id=mcp_messages.OPENING).get("protocolVersion")
@@ -49,19 +50,23 @@ class _Session:
         self._headers["MCP-Protocol-Version"] = version
         if session_id := answer.headers.get("mcp-session-id"):
             self._headers["Mcp-Session-Id"] = session_id
-        await self.ask(mcp_messages.INITIALIZED, limit=GREETING_LIMIT)
+        await self.ask(mcp_messages.INITIALIZED, id="", limit=GREETING_LIMIT)
         return answer
 
-    async def ask(self, body: bytes, *, limit: Limit) -> Answer | Failure:
-        left = max(0.0, self._until - asyncio.get_running_loop().time())
+    async def ask(self, body: bytes, *, id: str, limit: Limit) -> Answer | Failure:
+        """Send a message, of which `id` is the id; empty for one that has no answer."""
         request = Outbound("POST", self._opening.url, self._headers, body)
-        return await self._client.send(request, limit=limit, within_s=left)
+        awaited = mcp_messages.Awaited(id)
+        return await self._client.send(request, limit=limit, within_s=self._left(), is_whole=awaited)
 
     async def close(self) -> None:
         """Let the server forget the session; whether it does is its own affair."""
-        if "Mcp-Session-Id" in self._headers:
+        if "Mcp-Session-Id" in self._headers and (left := self._left()):
             goodbye = Outbound("DELETE", self._opening.url, self._headers)
-            await self._client.send(goodbye, limit=GREETING_LIMIT, within_s=GOODBYE_S)
+            await self._client.send(goodbye, limit=GREETING_LIMIT, within_s=min(left, GOODBYE_S))
+
+    def _left(self) -> float:
+        return max(0.0, self._until - asyncio.get_running_loop().time())
 
 
 async def call(client: Client, asked: McpCall, *, limit: Limit) -> Answer | Failure:
@@ -78,7 +83,7 @@ async def call(client: Client, asked: McpCall, *, limit: Limit) -> Answer | Fail
     if opened.status >= 300:
         return opened
     try:
-        return await session.ask(asked.body, limit=limit)
+        return await session.ask(asked.body, id=asked.headers["X-Median-Call-Id"], limit=limit)
     finally:
         await session.close()
 
@@ -99,14 +104,18 @@ async def list_tools(client: Client, asked: McpCall, *, limit: Limit) -> Manifes
 
 
 async def _pages(session: _Session, *, limit: Limit) -> Manifest | SyncFailure:
-    tools, cursor = [], ""
+    """All pages, which share the limit."""
+    tools: list[Json] = []
+    cursor, room = "", limit.bytes or 0
     for number in range(PAGES):
-        answer = await session.ask(mcp_messages.list_tools(number, cursor=cursor), limit=limit)
+        asked = mcp_messages.list_tools(number, cursor=cursor)
+        answer = await session.ask(asked, id=mcp_messages.page_id(number), limit=Limit(bytes=room))
         if failure := failures.unusable(answer):
             return failure
         assert isinstance(answer, Answer)  # noqa: S101  (a Failure is unusable)
+        room -= len(answer.body)
         found, cursor = mcp_messages.tools_of(mcp_messages.result(answer, id=mcp_messages.page_id(number)))
         tools += found
         if not cursor or len(tools) > MAX_TOOLS:
-            break
-    return failures.parsed(mcp_messages.manifest_of(tools))
+            return failures.parsed(mcp_messages.manifest_of(tools))
+    raise Fault(f"/nextCursor: The list of tools has not ended after {PAGES} pages.")
