@@ -55,6 +55,7 @@ class Kind(StrEnum):
     ENDPOINT_SYNCED = "endpoint.synced"
     SYNC_FAILED = "endpoint.sync_failed"
     TOOL_SWITCHED = "tool.switched"
+    TOOL_RATED = "tool.rated"
     HTTP_TOOL_SAVED = "http_tool.saved"
     HTTP_TOOL_REMOVED = "http_tool.removed"
     HTTP_TOOLS_IMPORTED = "http_tools.imported"

@@ -115,6 +115,10 @@ class Tool(models.Model):
     label = models.CharField(max_length=80)
     description = models.TextField()
     risk = models.CharField(max_length=8, choices=Risk, default=Risk.LOW)
+    # Of an MCP server's tool whose risk a teammate set: the one that its annotations come to, who, and when.
+    served_risk = models.CharField(max_length=8, choices=Risk, blank=True, db_default="")
+    risk_set_by = models.CharField(max_length=150, blank=True, db_default="")
+    risk_set_at = models.DateTimeField(null=True, blank=True)
     # JSON text, exactly as parsed from the manifest: jsonb would reorder its keys.
     input_schema = models.TextField()
     session_start = models.BooleanField(default=False)

@@ -9,14 +9,15 @@ from django.db.models import Q
 from median_site.lib import strict_json
 from median_site.lib.actors import Actor
 from median_site.lib.strict_json import Json
-from tools import differences, roster, sync_log
+from tools import differences, rating, roster, sync_log
 from tools.differences import Content
 from tools.manifest import Manifest, ManifestTool, RefusedTool
 from tools.models import Endpoint, EndpointSync, Tool
 
 _ETAG: Final = re.compile(r'(W/)?"[!#-~]{0,190}"')
 FILLED: Final = ["endpoint", "definition", "label", "description", "risk", "input_schema", "session_start", "requires",
-                  "extra", "content_hash", "present", "switched_on"]  # fmt: skip
+                  "extra", "content_hash", "present", "switched_on", "served_risk", "risk_set_by",
+                  "risk_set_at"]  # fmt: skip
 
 
 def store(endpoint: Endpoint, served: Manifest, *, row: EndpointSync, by: Actor, etag: str = "") -> EndpointSync:
@@ -75,8 +76,10 @@ def _take(plan: _Plan, served: ManifestTool, row: Tool, endpoint: Endpoint, *, f
     """Plan one tool that is new, back or changed. Gives how many more tools are switched on by it."""
     is_new, was_present = row._state.adding, row.present and not row._state.adding
     old = None if is_new else _content(row)
+    if not rating.holds(row, endpoint_id=endpoint.id, content_hash=served.content_hash):
+        rating.reset(row, risk=served.risk)
     row.endpoint, row.definition, row.present = endpoint, "", True
-    row.label, row.description, row.risk = served.label, served.description, served.risk
+    row.label, row.description = served.label, served.description
     row.input_schema, row.session_start, row.requires = served.input_schema, served.session_start, served.requires or ""
     row.extra, row.content_hash = served.extra, served.content_hash
     off = row.switched_on and not was_present and free < 1

@@ -5,7 +5,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from team.access import TeammateRequest, manager_required, teammate_required
-from tools import calls, endpoints, http_tools, inputs, overview, risk, schema_words, testing, wire_views
+from tools import calls, endpoints, http_tools, inputs, overview, rating, risk, schema_words, testing, wire_views
 from tools.models import Tool
 from tools.testing import Trial
 from tools.views import in_drawer
@@ -27,6 +27,19 @@ def switch(request: TeammateRequest, tool_name: str) -> HttpResponse:
 
 @require_POST
 @manager_required
+def rate(request: TeammateRequest, tool_name: str) -> HttpResponse:
+    """Set the risk of an MCP server's tool. A lower one is asked about first, and set by a second press."""
+    by, given = request.teammate.actor, request.POST
+    wanted, seen = given.get("risk", ""), given.get("seen", "")
+    shown = rating.find(by, tool_name, risk=wanted, seen=seen)
+    if rating.is_lower(wanted, than=shown.risk) and given.get("sure") != "1":
+        return _tool(request, shown, lower=wanted)
+    rating.rate(tool_name, risk=wanted, seen=seen, by=by)
+    return redirect("tools:tool", tool_name)
+
+
+@require_POST
+@manager_required
 def test(request: TeammateRequest, tool_name: str) -> HttpResponse:
     """Make a real call now, as nobody or as the customer with this id, and show all of it."""
     by, given = request.teammate.actor, request.POST
@@ -39,12 +52,14 @@ def test(request: TeammateRequest, tool_name: str) -> HttpResponse:
     return _tool(request, testing.find(by, tool_name), tested=tested)
 
 
-def _tool(request: TeammateRequest, shown: Tool, *, tested: Trial | None = None) -> HttpResponse:
+def _tool(request: TeammateRequest, shown: Tool, *, tested: Trial | None = None, lower: str = "") -> HttpResponse:
     context = {
         "here": "agent",
         "may_manage": request.teammate.may_manage,
         "tool": shown,
         "risk_line": risk.line(shown.risk),
+        "is_rated_here": rating.is_rated_here(shown),
+        "lower": lower,
         "fields": schema_words.fields(shown.input_schema),
         "schema": schema_words.pretty(shown.input_schema),
         "example": schema_words.example(shown.input_schema),

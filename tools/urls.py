@@ -18,5 +18,6 @@ urlpatterns = [
     path("http/", include("tools.http_urls")),
     path("<str:tool_name>/", tool_views.tool, name="tool"),
     path("<str:tool_name>/switch", tool_views.switch, name="switch"),
+    path("<str:tool_name>/risk", tool_views.rate, name="rate"),
     path("<str:tool_name>/test", tool_views.test, name="test"),
 ]

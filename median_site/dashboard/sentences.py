@@ -70,6 +70,10 @@ def _switched(facts: Facts) -> str:
     return f"{facts.who} switched {'on' if facts.data.get('on') else 'off'} {facts.label}"
 
 
+def _rated(facts: Facts) -> str:
+    return f"{facts.who} set the risk of {facts.label} to {facts.data.get('risk')}, from {facts.data.get('was')}"
+
+
 def _sync_failed(facts: Facts) -> str:
     code = str(facts.data.get("code"))
     return f"{facts.data.get('url')} could not be synced: {failures.sentence(code, 'something else than 200')}"
@@ -92,6 +96,7 @@ _SENTENCES: Final[Mapping[str, Callable[[Facts], str]]] = {
     Kind.RUN_COMPLETED: _ran,
     Kind.RUN_FAILED: _failed,
     Kind.TOOL_SWITCHED: _switched,
+    Kind.TOOL_RATED: _rated,
     Kind.ENDPOINT_ADDED: lambda f: f"{f.who} added the endpoint {f.data.get('url')}",
     Kind.ENDPOINT_CHANGED: lambda f: f"{f.who} changed the endpoint {f.data.get('url')}",
     Kind.ENDPOINT_REMOVED: lambda f: f"{f.who} removed the endpoint {f.data.get('url')}",
