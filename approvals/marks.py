@@ -16,7 +16,7 @@ def add(*, to: Statement, source: str = "moved", failed: bool = False, still_ope
         "decidable",
         "select conversation_id, state, tool_label as label, requested_at from approvals_toolapproval a"  # noqa: S608
         f" where conversation_id in (select conversation_id from {source}) and state in ('reviewing', 'pending')"
-        f" and not exists (select from moved where moved.id = a.id) {again}",
+        f" and id not in (select id from moved) {again}",  # looked up in a hash, however many moved
     )
     to.add(
         "marks",

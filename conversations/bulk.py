@@ -20,12 +20,17 @@ from team import events
 from team.events import Entry, Kind
 
 LOCK: Final = "select from conversations_conversation where id = %s for no key update"
-_NUMBERED: Final = """(
-    select moved.*, workspace.agent_name,
+_PLACED: Final = """
+    select moved.workspace_id, moved.conversation_id, moved.id, moved.card, moved.label, advanced.version,
            advanced.former + row_number() over (partition by moved.conversation_id order by moved.id) as number
       from moved join advanced on advanced.id = moved.conversation_id
-                 join team_workspace workspace on workspace.id = moved.workspace_id
-) told"""
+"""
+# By the very key of its index, which has no lines.
+_CARDS: Final = """
+    update conversations_item i set version = placed.version from placed
+     where i.workspace_id = placed.workspace_id and i.conversation_id = placed.conversation_id
+       and i.kind = placed.card and i.ref = placed.id and i.kind <> 'line' and i.ref <> ''
+"""
 
 
 class Reply(NamedTuple):
@@ -99,13 +104,14 @@ def mark(*, to: Statement) -> None:
 def add_lines(line: Item, *, unread: bool, to: Statement) -> None:
     """A line for each row of `moved`. Its text is a `format` of the agent's name and the row's label."""
     columns = {
-        "workspace_id": "told.workspace_id",
-        "conversation_id": "told.conversation_id",
-        "number": "told.number",
-        "version": "told.number",
-        "text": "format(%s::text, told.agent_name, told.label)",
+        "workspace_id": "placed.workspace_id",
+        "conversation_id": "placed.conversation_id",
+        "number": "placed.number",
+        "version": "placed.number",
+        "text": "format(%s::text, workspace.agent_name, placed.label)",
     }
-    to.insert("lines", line, source=_NUMBERED, **columns)
+    source = "placed join team_workspace workspace on workspace.id = placed.workspace_id"
+    to.insert("lines", line, source=source, **columns)
     if unread:
         to.add("unread", "select")
 
@@ -129,12 +135,9 @@ def advance(*, to: Statement) -> None:
         " where c.id = coming.conversation_id"
         " returning c.workspace_id, c.id, c.version, c.version - coming.count as former, c.status, c.handler",
     )
-    to.add(
-        "cards",
-        "update conversations_item i set version = advanced.version from moved, advanced"
-        " where i.workspace_id = moved.workspace_id and i.conversation_id = moved.conversation_id"
-        " and advanced.id = moved.conversation_id and i.kind = moved.card and i.ref = moved.id",
-    )
+    # Its rows are kept, so they are joined once, and not row by row in each part: a plan never knows how many moved.
+    to.add("placed", _PLACED)
+    to.add("cards", _CARDS)
     to.ring(live.bells_of("thread", source="advanced"))
 
 
