@@ -73,7 +73,6 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.gzip.GZipMiddleware",
     "median_site.lib.headers.security_headers",
     "median_site.api.gate.api_gate",
@@ -219,9 +218,10 @@ Q_CLUSTER = {
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-# Served straight from the source folder: no build step stands between a change and a page.
-WHITENOISE_USE_FINDERS = True
-WHITENOISE_AUTOREFRESH = DEBUG
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "median_site.lib.assets.Addresses"},
+}
 
 LANGUAGE_CODE = "en"
 USE_I18N = False

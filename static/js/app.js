@@ -1,0 +1,11 @@
+// What every page of a teammate runs, in this order; browsers get it in one piece.
+import "./htmx.min.js";
+import "./idiomorph.js";
+import "./page.js";
+import "./live-place.js";
+import "./live.js";
+import "./keys.js";
+import "./notices.js";
+import "./notify.js";
+import "./palette.js";
+import "./assistant.js";
