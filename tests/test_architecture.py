@@ -19,13 +19,13 @@ ROWS = [
      "median_site.serve"],
     ["agent"],
     ["approvals"],
-    ["webhooks", "mail"],
+    ["webhooks", "mail", "discord"],
     ["tools"],
     ["conversations"],
     ["team"],
     ["median_site.lib"],
 ]  # fmt: skip
-APPS = ["median_site", "agent", "approvals", "webhooks", "mail", "tools", "conversations", "team"]
+APPS = ["median_site", "agent", "approvals", "webhooks", "mail", "discord", "tools", "conversations", "team"]
 LIMITS = {"models.py": 400}
 FORBIDDEN_NAMES = {"utils.py", "helpers.py", "services.py", "managers.py", "common.py", "misc.py"}
 

@@ -28,7 +28,9 @@ CONNECTIONS: Final = 32  # of one pool; when all are taken, the origin gets anot
 IDLE_CONNECTIONS: Final = 10
 IDLE_S: Final = 60.0  # after which an origin's connections are closed
 NOTHING_SENT: Final = "Nothing was sent."
-KEPT_HEADERS: Final = {"content-type", "etag", "retry-after", "mcp-session-id"}
+KEPT_HEADERS: Final = {
+    "content-type", "etag", "retry-after", "mcp-session-id", "x-ratelimit-remaining", "x-ratelimit-reset-after",
+}  # fmt: skip
 
 _BROKEN: Final = (httpcore.NetworkError, httpcore.ProtocolError, ssl.SSLError)
 

@@ -5,11 +5,11 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from django.db import transaction
 from django.db.models import Q
 
 from approvals.models import AlertChannel, Service
+from discord import genuine
 from median_site.lib import clock, live, secrets
 from median_site.lib.actors import Actor, system
 from median_site.lib.errors import NotFound, Unusable
@@ -113,15 +113,10 @@ def _validate(service: Service, *, channel: str, token: str, check: str, is_firs
         raise Unusable(_BAD_CHANNEL[service], field="channel")
     if (token or is_first) and not _TOKEN.fullmatch(token):
         raise Unusable("This is not a bot token.", field="token")
-    if (check or is_first) and not (_CHECK[service].fullmatch(check) and _is_key(service, check)):
+    if (check or is_first) and not (
+        _CHECK[service].fullmatch(check) and (service == Service.SLACK or genuine.is_key(check))
+    ):
         raise Unusable(_BAD_CHECK[service], field="check")
-
-
-def _is_key(service: Service, check: str) -> bool:
-    try:
-        return service == Service.SLACK or bool(Ed25519PublicKey.from_public_bytes(bytes.fromhex(check)))
-    except ValueError:
-        return False
 
 
 def _of(workspace_id: str, service: Service) -> Q:

@@ -1,43 +1,23 @@
-"""Discord: messages as one embed, its answers, its presses. All that people or tools wrote is escaped, so that it is
+"""Discord: messages as one embed, its presses. All that people or tools wrote is escaped, so that it is
 text to Discord: no mention, no link in disguise, no formatting."""
 
-import re
-import string
-from collections.abc import Mapping
-from datetime import timedelta
 from typing import Final
 
-from django.conf import settings
-
 from approvals.alerts import wording
-from approvals.alerts.service import Pressed, Told, at, broken, parsed
+from approvals.alerts.service import Pressed
 from approvals.alerts.wording import Shown
 from approvals.models import Alert, AlertChannel
-from median_site.lib import clock, strict_json
+from discord import api
+from discord.api import EPHEMERAL, NO_MENTIONS, escape
 from median_site.lib.strict_json import Json
 from tools.client import Answer, Failure, Outbound
-from webhooks import outcomes
+from webhooks.told import Told, at
 
 # An embed's description may have 4,096 characters, all of an embed 6,000.
 ROOM: Final = 2_900
 _TITLE: Final = 250
 _LINE: Final = 250
-_SPECIAL: Final = re.compile(f"[{re.escape(string.punctuation)}]")
-_NO_MENTIONS: Final[Json] = {"parse": []}
-_EPHEMERAL: Final = 64
 _DANGER, _SUCCESS, _LINK = 4, 3, 5
-# By Discord's own numbers, else by the status.
-_OFF: Final[Mapping[str, str]] = {
-    "10003": "Discord finds no such channel.",
-    "50001": "The bot is not in the server, or may not see the channel.",
-    "50013": "The bot may not write in the channel.",
-    "50083": "The channel is an archived thread.",
-}
-_STATUS_OFF: Final[Mapping[int, str]] = {
-    401: "Discord does not know the bot token.",
-    403: "The bot may not write in the channel.",
-}
-_GONE: Final = {"10008", "10015", "50027", "40060"}  # no such message; the interaction's token is over or used
 
 
 class Discord:
@@ -47,22 +27,22 @@ class Discord:
         body: dict[str, Json] = {
             "embeds": [_embed(shown, is_short=alert.is_short)],
             "components": [{"type": 1, "components": _buttons(shown, is_short=alert.is_short)}],
-            "allowed_mentions": _NO_MENTIONS,
+            "allowed_mentions": NO_MENTIONS,
         }
         if alert.message_id:
-            return _call("PATCH", f"channels/{channel.channel}/messages/{alert.message_id}", body, token=token)
+            return api.call("PATCH", f"channels/{channel.channel}/messages/{alert.message_id}", body, token=token)
         # Sent again within some minutes, it is the same message.
         body |= {"nonce": alert.id[-22:], "enforce_nonce": True}
-        return _call("POST", f"channels/{channel.channel}/messages", body, token=token)
+        return api.call("POST", f"channels/{channel.channel}/messages", body, token=token)
 
     def text(self, channel: AlertChannel, *, token: str, text: str) -> Outbound:
-        body: dict[str, Json] = {"content": text, "allowed_mentions": _NO_MENTIONS}
-        return _call("POST", f"channels/{channel.channel}/messages", body, token=token)
+        body: dict[str, Json] = {"content": text, "allowed_mentions": NO_MENTIONS}
+        return api.call("POST", f"channels/{channel.channel}/messages", body, token=token)
 
     def whisper(self, *, token: str, user_id: str, reply: str, text: str) -> Outbound:
         """`reply` is the application's id and the interaction's token, which is good for 15 minutes."""
-        body: dict[str, Json] = {"content": text, "flags": _EPHEMERAL, "allowed_mentions": _NO_MENTIONS}
-        return _call("POST", f"webhooks/{reply}", body)
+        body: dict[str, Json] = {"content": text, "flags": EPHEMERAL, "allowed_mentions": NO_MENTIONS}
+        return api.call("POST", f"webhooks/{reply}", body)
 
     def pressed(self, payload: Json) -> Pressed | None:
         action, _, approval_id = at(payload, "data", "custom_id").partition(":")
@@ -81,40 +61,7 @@ class Discord:
         )
 
     def read(self, came: Answer | Failure) -> Told:
-        outcome = outcomes.read(came, now=clock.now())
-        said = parsed(came) if isinstance(came, Answer) else None
-        code = at(said, "code")
-        if outcome.delivered:
-            return Told(verdict="done", message_id=at(said, "id")[:32])
-        if code in _GONE:
-            return Told(verdict="gone", error="The message is no longer there.")
-        if code in _OFF or outcome.status in _STATUS_OFF:
-            return Told(verdict="off", error=_OFF.get(code) or _STATUS_OFF[outcome.status or 0])
-        if outcome.status == 429:
-            wait = max(outcome.wait, timedelta(seconds=_seconds(at(said, "retry_after"))))
-            return Told(verdict="limited", error="Discord asked for a pause.", wait=wait)
-        if outcome.status in {400, 500}:
-            return Told(verdict="unfit", error=f"Discord answered {outcome.status} to the message.")
-        return broken(outcome)
-
-
-def escape(text: str) -> str:
-    """Every character that may mean something to Discord, as itself."""
-    return _SPECIAL.sub(r"\\\g<0>", text)
-
-
-def _seconds(text: str) -> float:
-    try:
-        return min(max(float(text), 1), 86_400)
-    except ValueError:
-        return 1
-
-
-def _call(method: str, path: str, body: dict[str, Json], *, token: str = "") -> Outbound:
-    headers = {"Content-Type": "application/json", "User-Agent": f"DiscordBot ({settings.MEDIAN_URL}, 1)"}
-    if token:
-        headers["Authorization"] = f"Bot {token}"
-    return Outbound(method, f"{settings.MEDIAN_DISCORD_API}/{path}", headers, strict_json.dumps(body).encode())
+        return api.read(came)
 
 
 def _embed(shown: Shown, *, is_short: bool) -> Json:

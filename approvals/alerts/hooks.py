@@ -9,17 +9,16 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
-from approvals.alerts import channels, genuine, presses
+from approvals.alerts import channels, presses
+from approvals.alerts import genuine as slack_genuine
 from approvals.alerts.sending import REACHES
-from approvals.alerts.service import at
 from approvals.models import AlertChannel, Service
-from median_site.lib import clock, secrets, strict_json
-from median_site.lib.strict_json import Json, JsonError
+from discord import api, genuine
+from median_site.lib import clock, secrets
+from median_site.lib.strict_json import Json
+from webhooks.told import at, parsed
 
 logger = logging.getLogger(__name__)
-
-_PONG: Final = {"type": 1}
-_LATER: Final = {"type": 6}  # acknowledged; the message is rewritten later
 
 
 @csrf_exempt
@@ -28,7 +27,7 @@ def slack(request: HttpRequest, workspace_id: str) -> HttpResponse:
     channel = _checked(request, workspace_id, Service.SLACK)
     if channel is None:
         return _refused()
-    _note(channel, _json(request.POST.get("payload", "")))
+    _note(channel, parsed(request.POST.get("payload", "")))
     return HttpResponse(status=200)
 
 
@@ -39,31 +38,19 @@ def discord(request: HttpRequest, workspace_id: str) -> HttpResponse:
     channel = _checked(request, workspace_id, Service.DISCORD)
     if channel is None:
         return _refused()
-    payload = _json(request.body)
-    if at(payload, "type") == "1":
-        return JsonResponse(_PONG)
+    payload = parsed(request.body)
+    if at(payload, "type") == api.PING:
+        return JsonResponse(api.PONG)
     _note(channel, payload)
-    return JsonResponse(_LATER)
+    return JsonResponse(api.LATER)
 
 
 def _slack_fault(request: HttpRequest, check: str) -> str:
-    return genuine.slack_fault(
-        request.body,
-        timestamp=request.headers.get("X-Slack-Request-Timestamp", ""),
-        signature=request.headers.get("X-Slack-Signature", ""),
-        secret=check,
-        now=clock.now(),
-    )
+    return slack_genuine.slack_fault(request, secret=check, now=clock.now())
 
 
 def _discord_fault(request: HttpRequest, check: str) -> str:
-    return genuine.discord_fault(
-        request.body,
-        timestamp=request.headers.get("X-Signature-Timestamp", ""),
-        signature=request.headers.get("X-Signature-Ed25519", ""),
-        public_key=check,
-        now=clock.now(),
-    )
+    return genuine.fault(request, public_key=check, now=clock.now())
 
 
 _FAULTS: Final[Mapping[Service, Callable[[HttpRequest, str], str]]] = {
@@ -85,13 +72,6 @@ def _checked(request: HttpRequest, workspace_id: str, service: Service) -> Alert
 def _note(channel: AlertChannel, payload: Json) -> None:
     if pressed := REACHES[channel.service].pressed(payload):
         presses.note(channel, pressed)
-
-
-def _json(text: str | bytes) -> Json:
-    try:
-        return strict_json.loads(text)
-    except JsonError:
-        return None
 
 
 def _refused() -> HttpResponse:

@@ -8,7 +8,6 @@ from django.db import connection, transaction
 from django.db.models import Case, F, QuerySet, Value, When
 
 from approvals.alerts import channels
-from approvals.alerts.service import Told
 from approvals.models import Alert, AlertChannel, ToolApproval
 from median_site.lib import clock
 from median_site.lib.actors import system
@@ -17,6 +16,7 @@ from team import events as log
 from team.events import Kind
 from team.models import Event
 from webhooks import outcomes
+from webhooks.told import Told
 
 # Longer than any attempt takes. After it the alert is due again, in any process.
 HELD: Final = timedelta(seconds=30)
@@ -79,16 +79,16 @@ def record(alert: Alert, told: Told) -> None:
     """What became of an attempt, as long as the claim is ours. A change that came meanwhile is due at once."""
     match told.verdict:
         case "done":
-            _settle(alert, message_id=told.message_id or alert.message_id)
+            _settle(alert, message_id=(told.at("ts") or told.at("id"))[:32] or alert.message_id)
+            _keep_quiet(alert, told)
         case "gone":
             _settle(alert, message_id="", error=told.error)
         case "off":
             _try_again(alert, pause=timedelta(0), error=told.error, counts=False)
             channels.stop(alert.channel, why=told.error)
         case "limited":
-            pause = max(told.wait, timedelta(seconds=1))
-            AlertChannel.objects.filter(id=alert.channel_id).update(quiet_until=clock.now() + pause)
-            _fail(alert, told.error, pause=pause, counts=False)
+            _keep_quiet(alert, told)
+            _fail(alert, told.error, pause=max(told.wait, timedelta(seconds=1)), counts=False)
         case "unfit" if not alert.is_short:
             Alert.objects.filter(id=alert.id).update(is_short=True)
             _fail(alert, told.error, pause=timedelta(0))
@@ -112,6 +112,12 @@ def _make(approval_ids: Collection[str], *, workspace_id: str) -> None:
         ],
         ignore_conflicts=True,
     )
+
+
+def _keep_quiet(alert: Alert, told: Told) -> None:
+    """Nothing more goes to this channel until the service takes it again."""
+    if told.wait:
+        AlertChannel.objects.filter(id=alert.channel_id).update(quiet_until=clock.now() + told.wait)
 
 
 def _settle(alert: Alert, *, message_id: str, error: str = "") -> None:

@@ -11,11 +11,12 @@ from django.urls import reverse
 
 from approvals import decisions
 from approvals.alerts import links, outbox
-from approvals.alerts.service import Pressed, Told
+from approvals.alerts.service import Pressed
 from approvals.models import AlertChannel, AlertPress
 from median_site.lib import clock, live, secrets
 from median_site.lib.errors import DomainError
 from webhooks import outcomes
+from webhooks.told import Told
 
 HELD: Final = timedelta(seconds=30)
 ATTEMPTS: Final = 5

@@ -9,7 +9,7 @@ from django.urls import reverse
 from approvals import warnings
 from approvals.alerts import outbox, presses, wording
 from approvals.alerts.discord import Discord
-from approvals.alerts.service import Reach, Told
+from approvals.alerts.service import Reach
 from approvals.alerts.slack import Slack
 from approvals.models import Alert, AlertChannel, AlertPress, Service, State, ToolApproval
 from median_site.lib import secrets, times
@@ -17,6 +17,7 @@ from median_site.lib.db import in_thread
 from tools import calls
 from tools.client import Limit, Outbound
 from tools.models import ToolRun
+from webhooks.told import Told
 
 REACHES: Final[Mapping[str, Reach]] = {Service.SLACK: Slack(), Service.DISCORD: Discord()}
 _LIMIT: Final = Limit(bytes=100_000)

@@ -8,13 +8,14 @@ from typing import Final
 from django.conf import settings
 
 from approvals.alerts import wording
-from approvals.alerts.service import Pressed, Told, at, broken, parsed
+from approvals.alerts.service import Pressed
 from approvals.alerts.wording import Shown
 from approvals.models import Alert, AlertChannel
 from median_site.lib import clock, strict_json
 from median_site.lib.strict_json import Json
 from tools.client import Answer, Failure, Outbound
 from webhooks import outcomes
+from webhooks.told import Told, at, broken, parsed
 
 ROOM: Final = 2_900  # of 3,000 that a text may have
 _HEADER: Final = 150
@@ -77,9 +78,9 @@ class Slack:
     def read(self, came: Answer | Failure) -> Told:
         """Slack answers 200 to nearly everything; what went wrong is in its JSON."""
         outcome = outcomes.read(came, now=clock.now())
-        said = parsed(came) if isinstance(came, Answer) else None
+        said = parsed(came.body) if isinstance(came, Answer) else None
         if isinstance(said, dict) and said.get("ok") is True:
-            return Told(verdict="done", message_id=at(said, "ts")[:32])
+            return Told(verdict="done", said=said)
         error = at(said, "error")[:100]
         if error in _OFF:
             return Told(verdict="off", error=_OFF[error])

@@ -11,11 +11,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from approvals.alerts import channels, links, sending
-from approvals.alerts.service import Told
 from approvals.models import Service
 from team.access import TeammateRequest, manager_required, require_manager, same_person, teammate_required
 from team.views import frame
 from tools import calls
+from webhooks.told import Told
 
 _NEW_APP: Final = "https://api.slack.com/apps?new_app=1&manifest_json="
 
