@@ -25,6 +25,9 @@ from approvals.alerts import outbox, presses
 from approvals.alerts import sending as alerting
 from approvals.reviewer import review as review_module
 from conversations import returning
+from discord import inbound as discord_inbound
+from discord import outbox as discord_outbox
+from discord import sending as discord_sending
 from mail import outbox as mail_outbox
 from mail import sending as mail_sending
 from median_site.lib import live
@@ -46,6 +49,7 @@ QUESTIONS: Final = 8
 SYNCS: Final = 8
 DELIVERIES: Final = 64
 MAILS: Final = 8
+DISCORD_MESSAGES: Final = 16
 ALERTS: Final = 32
 PRESSES: Final = 32
 
@@ -86,6 +90,8 @@ class AgentProcess:
         self._syncs = _Hands(SYNCS)
         self._deliveries = _Hands(DELIVERIES)  # by webhook/delivery
         self._mails = _Hands(MAILS)
+        self._discord_came = _Hands(DISCORD_MESSAGES)
+        self._discord_posts = _Hands(DISCORD_MESSAGES)
         self._alerts = _Hands(ALERTS)  # by channel
         self._presses = _Hands(PRESSES)
         self._rung = asyncio.Event()
@@ -125,16 +131,7 @@ class AgentProcess:
                 self._start(self._questions, str(question.id), assisting.run(question, self.helper))
             for workspace_id, endpoint_id in await in_thread(sync.claim_due, limit=self._syncs.room):
                 self._start(self._syncs, endpoint_id, sync.run_due(workspace_id, endpoint_id))
-            under_way = Counter(key.partition("/")[0] for key in self._deliveries)
-            for delivery in await in_thread(deliveries.claim, limit=self._deliveries.room, under_way=under_way):
-                key = f"{delivery.webhook_id}/{delivery.id}"
-                self._start(self._deliveries, key, self._ring_after(sending.run(delivery)))
-            for press in await in_thread(presses.claim, limit=self._presses.room):
-                self._start(self._presses, press.id, alerting.answer(press))
-            for alert in await in_thread(outbox.claim, limit=self._alerts.room, busy=list(self._alerts)):
-                self._start(self._alerts, alert.channel_id, self._ring_after(alerting.run(alert)))
-            for reply in await in_thread(mail_outbox.claim, limit=self._mails.room):
-                self._start(self._mails, reply.id, self._ring_after(mail_sending.run(reply)))
+            await self._take_deliveries()
         except Exception:
             logger.exception("Could not look for work; trying again")
 
@@ -145,6 +142,23 @@ class AgentProcess:
                 self._start(self._turns, turn.id, self._turn(turn))
             if len(claimed) < free:
                 return
+
+    async def _take_deliveries(self) -> None:
+        """What leaves for webhooks, Slack, Discord and mail, and what came from there."""
+        under_way = Counter(key.partition("/")[0] for key in self._deliveries)
+        for delivery in await in_thread(deliveries.claim, limit=self._deliveries.room, under_way=under_way):
+            key = f"{delivery.webhook_id}/{delivery.id}"
+            self._start(self._deliveries, key, self._ring_after(sending.run(delivery)))
+        for press in await in_thread(presses.claim, limit=self._presses.room):
+            self._start(self._presses, press.id, alerting.answer(press))
+        for alert in await in_thread(outbox.claim, limit=self._alerts.room, busy=list(self._alerts)):
+            self._start(self._alerts, alert.channel_id, self._ring_after(alerting.run(alert)))
+        for reply in await in_thread(mail_outbox.claim, limit=self._mails.room):
+            self._start(self._mails, reply.id, self._ring_after(mail_sending.run(reply)))
+        for came in await in_thread(discord_inbound.claim, limit=self._discord_came.room):
+            self._start(self._discord_came, came.id, self._ring_after(discord_inbound.take(came)))
+        for post in await in_thread(discord_outbox.claim, limit=self._discord_posts.room):
+            self._start(self._discord_posts, post.id, self._ring_after(discord_sending.run(post)))
 
     async def _turn(self, turn: Turn) -> None:
         try:
@@ -223,6 +237,8 @@ class AgentProcess:
             *self._calls.values(),
             *self._deliveries.values(),
             *self._mails.values(),
+            *self._discord_came.values(),
+            *self._discord_posts.values(),
             *self._alerts.values(),
             *self._presses.values(),
         ]

@@ -26,6 +26,8 @@ _SYMBOLS: Final = {
     Kind.EMAIL_BOUNCED: "failed",
     Kind.EMAIL_FAILED: "failed",
     Kind.EMAIL_FILES_LEFT: "attach",
+    Kind.DISCORD_FAILED: "failed",
+    Kind.DISCORD_FILES_LEFT: "attach",
     Kind.TAKEN_OVER: "user",
     Kind.HANDED_BACK: "user",
     Kind.ASSIGNED: "user",

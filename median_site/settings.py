@@ -40,7 +40,7 @@ MEDIAN_ASSISTANT_KEY = env.text(
     "MEDIAN_ASSISTANT_KEY", default=MEDIAN_MODEL_KEY if MEDIAN_ASSISTANT_URL == MEDIAN_MODEL_URL else ""
 )
 MEDIAN_ASSISTANT_NAME = env.text("MEDIAN_ASSISTANT_NAME", default=MEDIAN_MODEL_NAME)
-# Where alerts go; others only to try them against a server of one's own.
+# Where Slack and Discord are; others only to try them against a server of one's own.
 MEDIAN_SLACK_API = env.url("MEDIAN_SLACK_API", default="https://slack.com/api")
 MEDIAN_DISCORD_API = env.url("MEDIAN_DISCORD_API", default="https://discord.com/api/v10")
 MEDIAN_REDIS_URL = env.text("MEDIAN_REDIS_URL", default="")
@@ -66,6 +66,7 @@ INSTALLED_APPS = [
     "tools",
     "webhooks",
     "mail",
+    "discord",
     "approvals",
     "agent",
     "median_site",

@@ -22,6 +22,8 @@ urlpatterns = [
     path("settings/webhooks/", include("webhooks.urls")),
     path("settings/widget/", include("conversations.channels.widget_settings_urls")),
     path("channels/email/", include("mail.hook_urls")),
+    path("channels/discord/", include("discord.hook_urls")),
+    path("settings/discord/", include("discord.urls")),
     path("settings/email/", include("mail.urls")),
     path("settings/", include("team.urls")),
     path("join/<str:token>/", join_views.join, name="join"),

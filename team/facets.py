@@ -29,6 +29,7 @@ _TYPES: Final[Mapping[str, Type]] = {
     "message": Type.CONVERSATIONS,
     "note": Type.CONVERSATIONS,
     "email": Type.CONVERSATIONS,
+    "discord": Type.CONVERSATIONS,
     "turn": Type.CONVERSATIONS,
     "approval": Type.TOOLS,
     "alert": Type.TOOLS,

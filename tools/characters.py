@@ -3,8 +3,11 @@ Pure. It never changes a text, it takes it apart for whoever must see exactly wh
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
+
+from median_site.lib.text import clean
 
 Kind = Literal["text", "code", "mark"]
 
@@ -85,6 +88,16 @@ def pieces(text: str, *, marks: bool = True) -> tuple[Piece, ...]:
             start = place if character == "\n" else place + 1
     made.append(Piece(text[start:]))
     return tuple(piece for piece in made if piece.text)
+
+
+def plain(words: str) -> str:
+    """A text on one line that can be stored; what does not show is written out."""
+    return written(pieces(clean(words)[0]))
+
+
+def written(read: Iterable[Piece]) -> str:
+    """The pieces as one line of text. A line break follows its own mark, which is enough here."""
+    return "".join(f"⟦{piece.text}⟧" if piece.kind == "code" else piece.text.replace("\n", "") for piece in read)
 
 
 def mixture(text: str) -> Mixture | None:

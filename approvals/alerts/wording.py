@@ -9,8 +9,8 @@ from approvals.fragments import UNVERIFIED, Heed, shown_state
 from approvals.models import DECIDABLE, State, ToolApproval
 from median_site.lib import text, times
 from median_site.lib.actors import Actor, ActorKind
-from tools import characters, values
-from tools.characters import Piece
+from tools import values
+from tools.characters import plain, written
 from tools.models import Risk, ToolRun
 from tools.values import Row
 
@@ -85,14 +85,9 @@ def cut(line: str, *, room: int, escape: Callable[[str], str]) -> str:
     return "".join(kept) + "…"
 
 
-def plain(words: str) -> str:
-    """A text on one line; what does not show is written out."""
-    return _read(characters.pieces(text.clean(words)[0]))
-
-
 def _lines(rows: Iterable[Row], above: str = "") -> Iterator[str]:
     for row in rows:
-        label = f"{above}{f'“{_read(row.key)}”' if row.key else row.label}"
+        label = f"{above}{f'“{written(row.key)}”' if row.key else row.label}"
         if row.rows:
             yield f"{label}: {row.count}"
             yield from _lines(row.rows, f"{label} › ")
@@ -105,13 +100,8 @@ def _value(row: Row) -> str:
         return f"({row.none})"
     notes = ["text"] if row.is_text else []
     if row.mixture:
-        notes.append(f"{row.mixture.words}: {_read(row.mixture.codes)}")
-    return _read(row.pieces) + (f" ({', '.join(notes)})" if notes else "")
-
-
-def _read(pieces: Iterable[Piece]) -> str:
-    """A line break follows its own mark, which is enough here."""
-    return "".join(f"⟦{p.text}⟧" if p.kind == "code" else p.text.replace("\n", "") for p in pieces)
+        notes.append(f"{row.mixture.words}: {written(row.mixture.codes)}")
+    return written(row.pieces) + (f" ({', '.join(notes)})" if notes else "")
 
 
 def _reason(approval: ToolApproval) -> str:

@@ -1,10 +1,11 @@
-"""A web API in tests, over a real socket: JSON in, JSON out."""
+"""A web API in tests, over a real socket: JSON in, with a file if it comes as a form; JSON out, or bytes."""
 
 import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from email import message_from_bytes
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -16,6 +17,7 @@ class Reply:
     status: int = 200
     body: Json = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)
+    data: bytes | None = None
 
 
 @contextmanager
@@ -26,10 +28,10 @@ def serving(answer: Callable[[str, str, str, Json], Reply]) -> Iterator[str]:
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            body = _body(self.headers["Content-Type"] or "", self.rfile.read(int(self.headers["Content-Length"] or 0)))
             path = self.path.removeprefix("/api/")
             reply = answer(self.command, path, self.headers.get("Authorization", ""), body)
-            data = json.dumps(reply.body).encode()
+            data = json.dumps(reply.body).encode() if reply.data is None else reply.data
             self.send_response(reply.status)
             sent = {"Content-Type": "application/json", "Content-Length": str(len(data)), **reply.headers}
             for name, value in sent.items():
@@ -37,7 +39,7 @@ def serving(answer: Callable[[str, str, str, Json], Reply]) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(data)
 
-        do_PATCH = do_POST
+        do_GET = do_PUT = do_PATCH = do_POST
 
         def log_message(self, *_: object) -> None: ...
 
@@ -51,3 +53,13 @@ def serving(answer: Callable[[str, str, str, Json], Reply]) -> Iterator[str]:
         server.shutdown()
         thread.join(10)
         server.server_close()
+
+
+def _body(content_type: str, data: bytes) -> Json:
+    """The JSON; of a form that of its part payload_json, with the bytes of its files under their names."""
+    if not content_type.startswith("multipart/form-data"):
+        return json.loads(data) if data else {}
+    form = message_from_bytes(f"Content-Type: {content_type}\r\n\r\n".encode() + data)
+    payload, *files = form.get_payload()
+    body = json.loads(payload.get_payload(decode=True))
+    return body | {"files": {file.get_filename(): file.get_payload(decode=True) for file in files}}

@@ -34,7 +34,7 @@ from webhooks import deliveries, subscriptions
 
 # No id of a workspace in them: sign-in, the widget (which asks for a session token), public keys, forms of an export,
 # an invitation's link (whoever has it may join), what only Slack or Discord can sign, where mail is handed in.
-OPEN = re.compile(r"accounts/|widget/|w/<slug:slug>/|v1/docs|logs/export|join/|alerts/|channels/email/")
+OPEN = re.compile(r"accounts/|widget/|w/<slug:slug>/|v1/docs|logs/export|join/|alerts/|channels/")
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 FIELDS = {"text": "Hi", "reason": "No", "url": "https://elsewhere.example/tools", "on": "1", "number": "1"}
 FIELDS |= {"role": "member", "title": "Hello"}
