@@ -28,9 +28,8 @@ CONNECTIONS: Final = 32  # of one pool; when all are taken, the origin gets anot
 IDLE_CONNECTIONS: Final = 10
 IDLE_S: Final = 60.0  # after which an origin's connections are closed
 NOTHING_SENT: Final = "Nothing was sent."
-KEPT_HEADERS: Final = {
-    "content-type", "etag", "retry-after", "mcp-session-id", "x-ratelimit-remaining", "x-ratelimit-reset-after",
-}  # fmt: skip
+_RATE: Final = ("x-ratelimit-remaining", "x-ratelimit-reset-after")
+KEPT_HEADERS: Final = {"content-type", "etag", "retry-after", "mcp-session-id", *_RATE}
 
 _BROKEN: Final = (httpcore.NetworkError, httpcore.ProtocolError, ssl.SSLError)
 
