@@ -29,6 +29,10 @@ class Unauthorized(DomainError):
     status = 401
 
 
+class UnknownKey(Unauthorized):
+    message = "This API key is not known here, or it was revoked."
+
+
 class MissingScope(DomainError):
     code = "missing_scope"
     status = 403
@@ -107,8 +111,13 @@ def find(authorization: str) -> ApiKey:
     rows = ApiKey.objects.select_related("workspace").filter(digest=_digest(plain.strip()), revoked_at=None)
     row = rows.first()
     if row is None:
-        raise Unauthorized("This API key is not known here, or it was revoked.")
+        raise UnknownKey
     return row
+
+
+def is_good(key_id: str) -> bool:
+    """Whether the key has not been revoked since it was found."""
+    return ApiKey.objects.filter(id=key_id, revoked_at=None).exists()
 
 
 def require_scope(key: ApiKey, scope: str) -> None:

@@ -5,9 +5,9 @@ It stands before Django: when the wait is over, the request goes on to it as if 
 
 import asyncio
 import re
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 from urllib.parse import parse_qs
 
 from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGIReceiveEvent, ASGISendCallable, HTTPScope
@@ -17,7 +17,7 @@ from median_site.lib import clock, live
 from median_site.lib.db import in_thread
 from team import api_keys
 from team.api_keys import Unauthorized
-from team.models import Event
+from team.models import ApiKey, Event
 from tools.models import RunState, ToolRun
 
 LONGEST_S: Final = 60
@@ -32,10 +32,12 @@ class Wait:
     """What is waited for: a row's next status, or an event after the one whose id is `id`.
 
     Doorbells about another conversation than `conversation_id` are of no interest; an empty one means that all are.
+    A key that is revoked ends it too.
     """
 
     kind: str
     id: str
+    key_id: str
     workspace_id: str
     conversation_id: str = ""
     status: str = ""
@@ -60,6 +62,17 @@ def holding(pages: ASGI3Application) -> ASGI3Application:
         await pages(scope, receive, send)
 
     return application  # type: ignore[return-value]  # it is given HTTP requests only
+
+
+async def until_changed(kind: Literal["approvals", "runs"], id: str, *, key: ApiKey, seconds: float) -> None:
+    """The same for whoever has no GET: return once the row changed or the key was revoked, or when the time is up.
+
+    Of a row that is not the key's, or that changes no more, at once.
+    """
+    if seconds and (wait := await in_thread(_wait_for, kind, id, key)):
+        with suppress(TimeoutError):
+            async with asyncio.timeout(min(seconds, LONGEST_S)):
+                await _watch(wait)
 
 
 async def _next(receive: ASGIReceiveCallable) -> ASGIReceiveEvent:
@@ -97,17 +110,21 @@ def _begin(scope: HTTPScope) -> Wait | None:
     if events:
         asked = parse_qs(scope["query_string"].decode("latin-1"))
         after = asked.get("after", ["0"])[0]
-        wait = Wait("events", after if after.isascii() and after.isdigit() else "0", key.workspace_id)
+        wait = Wait("events", after if after.isascii() and after.isdigit() else "0", key.id, key.workspace_id)
         return None if "newest" in asked or _has_changed(wait) else wait
+    return _wait_for(kind, row_id, key)
+
+
+def _wait_for(kind: str, row_id: str, key: ApiKey) -> Wait | None:
     if kind == "approvals":
         approval = ToolApproval.objects.filter(workspace_id=key.workspace_id, id=row_id).first()
         if approval is None or approval.state_at(clock.now()) not in OPEN:
             return None
-        return Wait(kind, row_id, key.workspace_id, approval.conversation_id, approval.state)
+        return Wait(kind, row_id, key.id, key.workspace_id, approval.conversation_id, approval.state)
     run = ToolRun.objects.filter(workspace_id=key.workspace_id, id=row_id).first()
     if run is None or run.is_over:
         return None
-    return Wait(kind, row_id, key.workspace_id, run.conversation_id or "", run.state)
+    return Wait(kind, row_id, key.id, key.workspace_id, run.conversation_id or "", run.state)
 
 
 async def _hold(wait: Wait, seconds: float, gone: "asyncio.Task[ASGIReceiveEvent]") -> bool:
@@ -126,11 +143,14 @@ async def _watch(wait: Wait) -> None:
             return
         async for bell in bells:
             about_it = not wait.conversation_id or bell.get("id") in {wait.conversation_id, None}
+            about_it = about_it or bell.get("kind") == "event"  # of no conversation: it may be the key's end
             if about_it and await in_thread(_has_changed, wait):
                 return
 
 
 def _has_changed(wait: Wait) -> bool:
+    if not api_keys.is_good(wait.key_id):
+        return True
     if wait.kind == "approvals":
         row = ToolApproval.objects.filter(id=wait.id).first()
         return row is None or row.state_at(clock.now()) != wait.status

@@ -12,7 +12,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 from starlette.types import Receive, Scope, Send
 
-from median_site.api import gate
+from median_site.api import gate, inputs
 from median_site.api.gate import KeyRequest
 from median_site.lib import strict_json
 from median_site.lib.db import in_thread
@@ -21,6 +21,7 @@ from median_site.lib.strict_json import Json
 from median_site.mcp.door import Entered
 from median_site.mcp.functions import FUNCTIONS, Function
 from team import api_keys, api_limits
+from team.api_keys import UnknownKey
 from team.api_limits import RateLimited
 from team.models import ApiKey
 
@@ -53,7 +54,12 @@ async def _call(context: Context, asked: types.CallToolRequestParams) -> types.C
     if function is None:
         raise MCPError(types.INVALID_PARAMS, f"There is no tool {asked.name}.")
     try:
-        given = await in_thread(_run, function, key=entered.key, arguments=_arguments(entered.message))
+        taken = await in_thread(_take, function, key=entered.key, arguments=_arguments(entered.message))
+        if function.wait:
+            await function.wait(entered.key, taken)
+        given = await in_thread(_run, function, key=entered.key, taken=taken)
+    except UnknownKey as error:
+        raise MCPError(types.INVALID_REQUEST, error.message) from error
     except DomainError as error:
         return _refused(error)
     except Exception:  # noqa: BLE001  # the SDK would tell the client what it says
@@ -63,16 +69,21 @@ async def _call(context: Context, asked: types.CallToolRequestParams) -> types.C
     return types.CallToolResult(content=[_text(text)], structured_content=given)
 
 
-def _run(function: Function, *, key: ApiKey, arguments: dict[str, Json]) -> object:
+def _take(function: Function, *, key: ApiKey, arguments: dict[str, Json]) -> inputs.Body:
     api_keys.require_scope(key, function.scope)
     if not function.reads_only and api_limits.count(key, writes=True).is_used_up:
         raise RateLimited
     if strict_json.has_nul_or_surrogate(arguments):
         raise DomainError("A text in it holds a character that cannot be kept.", code="invalid")
     try:
-        taken = function.takes.model_validate(arguments)
+        return function.takes.model_validate(arguments)
     except pydantic.ValidationError as error:
         raise gate.invalid(ninja.errors.ValidationError([dict(each) for each in error.errors()])) from error
+
+
+def _run(function: Function, *, key: ApiKey, taken: inputs.Body) -> object:
+    if function.wait and not api_keys.is_good(key.id):
+        raise UnknownKey
     request = KeyRequest()
     request.key = key
     return function.run(request, taken)

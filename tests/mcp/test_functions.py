@@ -4,15 +4,19 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
+from mcp.shared.exceptions import MCPError
 
+from approvals import decisions
 from approvals.models import State, ToolApproval
 from conversations import threads
 from median_site.lib.db import in_thread
+from team import api_keys
 from team.events import Kind
-from team.models import Event
+from team.models import ApiKey, Event
 from tests.approvals.requests import INPUT, lines_of, request
 from tests.mcp.conftest import connected
 from tests.world import World
+from tools import outcomes, runs
 from tools.models import ToolRun
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -80,6 +84,36 @@ async def test_of_two_that_decide_at_once_one_is_first(world: World, key_with: C
     assert await in_thread(Event.objects.filter(kind__in=decisions).count) == 3
 
 
+async def test_a_wait_ends_with_the_status_or_the_time(world: World, everything: str) -> None:
+    approval = await in_thread(request, world)
+    which = {"request_id": approval.id}
+    async with connected(everything) as assistant:
+        assert (await assistant.call("get_request", **which, wait=1))["status"] == "pending"
+        waiting = asyncio.create_task(assistant.call("get_request", **which, wait=60))
+        assert not (await asyncio.wait({waiting}, timeout=0.3))[0]
+        assert (await in_thread(ToolApproval.objects.get)).state == State.PENDING
+        await in_thread(decisions.approve, approval.id, by=world.sam.actor)
+        assert (await waiting)["status"] == "executing"
+
+        waiting = asyncio.create_task(assistant.call("get_run", run_id=approval.id, wait=60))
+        assert not (await asyncio.wait({waiting}, timeout=0.3))[0]
+        await in_thread(runs.refuse, approval.id, outcomes.no_longer_available())
+        assert (await waiting)["status"] == "failed"
+        assert (await assistant.call("get_run", run_id=approval.id, wait=60))["status"] == "failed"
+
+
+async def test_a_key_that_is_revoked_ends_its_wait(world: World, everything: str) -> None:
+    approval = await in_thread(request, world)
+    async with connected(everything) as assistant:
+        waiting = asyncio.create_task(
+            assistant.client.call_tool("get_request", {"request_id": approval.id, "wait": 60})
+        )
+        assert not (await asyncio.wait({waiting}, timeout=0.3))[0]
+        await in_thread(api_keys.revoke, (await in_thread(ApiKey.objects.get)).id, by=world.sam.actor)
+        with pytest.raises(MCPError, match="This API key is not known here, or it was revoked."):
+            await waiting
+
+
 async def test_tools_are_listed_and_run_with_every_digit(world: World, everything: str) -> None:
     async with connected(everything) as assistant:
         tools = {row["name"]: row for row in (await assistant.call("list_tools"))["data"]}
@@ -129,7 +163,7 @@ async def test_another_workspace_finds_nothing(world: World, key_with: Callable[
         for name in ("list_requests", "list_tools", "find_conversations"):
             assert (await mallory.call(name))["data"] == []
         assert (await mallory.call("find_conversations", words="Ana"))["data"] == []
-        assert await mallory.refusal("get_request", request_id=approval.id) == ABSENT
+        assert await mallory.refusal("get_request", request_id=approval.id, wait=60) == ABSENT
         assert await mallory.refusal("decide_request", request_id=approval.id, decision="approve") == ABSENT
         assert await mallory.refusal("get_run", run_id=approval.id) == ABSENT
         conversation = {"conversation_id": world.conversation.id}
@@ -144,6 +178,7 @@ async def test_wrong_arguments_are_named(everything: str) -> None:
         ("get_request", {}, "request_id: Field required."),
         ("get_request", {"request_id": 7}, "request_id: Input should be a valid string."),
         ("get_request", {"request_id": "a\0"}, "A text in it holds a character that cannot be kept."),
+        ("get_run", {"run_id": "a", "wait": 61}, "wait: Input should be less than or equal to 60."),
         ("list_requests", {"limit": 101}, "limit: Input should be less than or equal to 100."),
         ("list_requests", {"cursor": "x"}, "This cursor is not one of ours. Start the list again without it."),
         ("list_tools", {"more": 1}, "more: Extra inputs are not permitted."),
