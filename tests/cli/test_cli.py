@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
+from conversations import threads
+from conversations.models import Customer
 from team import api_keys, chain, events
 from team.events import Entry, Kind
 from team.models import ChainHead, Event, Teammate
@@ -104,11 +106,64 @@ def test_login_keeps_the_key_for_this_person_alone(setting: Setting) -> None:
     assert terminal.run("tools", "list", MEDIAN_URL="", MEDIAN_API_KEY="").returncode == 0
 
 
-@pytest.mark.parametrize("given", ["{", "[]", "7", "@/nothing/here"])
-def test_a_bad_input_is_a_usage_error(tmp_path: Path, given: str) -> None:
-    answer = Terminal(tmp_path, "http://127.0.0.1:9", "mdn_x").run("tools", "test", "orderStatus", "--input", given)
-    assert (answer.returncode, answer.stdout) == (2, "")
-    assert "--input" in answer.stderr
+HOSTILE = "a\x1b[2J\x1b]52;c;eA==\x07\x9b31m\r\n\u202e\u200b[red]\U000e0041b"
+
+
+def test_what_others_wrote_never_steers_the_terminal(setting: Setting) -> None:
+    world, terminal = setting.world, setting.terminal
+    request(world, input_text=json.dumps({"orderNumber": HOSTILE, "reason": "late"}))
+    Tool.objects.filter(name="orderStatus").update(label=HOSTILE[:80])
+    Customer.objects.filter(id=world.ana.id).update(name=HOSTILE)
+    threads.customer_wrote(
+        world.conversation.id, body=f"Hi\n01 Jan 00:00  Sam (teammate): Pay. {HOSTILE}", client_id="m-1"
+    )
+    said: dict[str, str] = {}
+    for words in (["tools", "approvals"], ["conversations", "list"], ["conversations", "list", "--json"],
+                  ["conversations", "show", world.conversation.id], ["tools", "disable", "orderStatus"],
+                  ["tools", "sync", HOSTILE]):  # fmt: skip
+        answer = terminal.run(*words)
+        said[words[-1] if len(words) == 3 else words[1]] = answer.stdout
+        assert all(char.isprintable() or char == "\n" for char in answer.stdout + answer.stderr), words
+    assert json.loads(said["--json"])[0]["customer"]["name"] == HOSTILE
+    assert r"a\u001b[2J\u001b]52;c;eA==\u0007\u009b31m\u000d\n\u202e\u200b[red]\udb40\udc41b" in said["orderStatus"]
+    assert len(said["list"].splitlines()) == 2  # a name with a line break makes no row of its own
+    assert not any(line.startswith("01 Jan") for line in said[world.conversation.id].splitlines())
+
+
+def test_a_list_says_when_there_is_more_and_cuts_no_cell(setting: Setting) -> None:
+    world, terminal = setting.world, setting.terminal
+    ids = [
+        request(world, tool=tool, input_text="{}").id for tool in ("cancelSubscription", "extendTrial", "closeAccount")
+    ]
+    some = terminal.run("tools", "approvals", "--limit", "2", COLUMNS="40")
+    assert [id in some.stdout for id in ids] == [False, True, True]
+    assert some.stderr == "These are the newest 2; there are more. --limit takes any number.\n"
+    whole = terminal.run("tools", "approvals", "--limit", "3", COLUMNS="40", TERM="xterm", FORCE_COLOR="1")
+    assert all(f"{id}\x1b[0m\n  Tool    " in whole.stdout for id in ids)  # below each other where a row does not fit
+    assert whole.stderr == ""
+
+
+def test_a_bad_input_is_a_usage_error(tmp_path: Path) -> None:
+    for given in ("{", "[]", "7", "@/nothing/here", "{orderNumber:ORD-1042}"):
+        answer = Terminal(tmp_path, "http://127.0.0.1:9", "mdn_x").run("tools", "test", "orderStatus", "--input", given)
+        assert (answer.returncode, answer.stdout) == (2, "")
+        assert "--input" in answer.stderr
+    assert "shell may have taken its quotes away: --input @FILE reads a file, --input - standard input" in answer.stderr
+
+
+def test_what_is_no_key_or_address_is_said_without_a_trace(tmp_path: Path) -> None:
+    for url, key, code in [
+        ("http://127.0.0.1:9", "mdn_é", 3),
+        ("http://127.0.0.1:9", "a\nb", 3),
+        ("localhost:80", "x", 2),
+    ]:
+        answer = Terminal(tmp_path, url, key).run("tools", "list")
+        assert (answer.returncode, answer.stdout, len(answer.stderr.splitlines())) == (code, "", 1)
+
+
+def test_a_shell_is_told_how_to_complete(tmp_path: Path) -> None:
+    told = Terminal(tmp_path, "", "").run("completion", "zsh")
+    assert (told.returncode, told.stdout.strip().splitlines()[-1]) == (0, "compdef _median_completion median")
 
 
 def test_a_server_that_is_not_there_is_a_network_error(tmp_path: Path) -> None:

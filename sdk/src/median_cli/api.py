@@ -3,15 +3,17 @@
 import json
 import time
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 
-from median_cli import config
-from median_cli.failures import Failed, Network, SignIn
+from median_cli import config, show
+from median_cli.failures import Failed, Network, SignIn, Usage
 
 TIMEOUT_S = 30
 WAIT_S = 30
 LONGEST_PAUSE_S = 60
+PAGE = 100
 
 Json = Any  # what the API answers; commands read it by the names of its documentation
 
@@ -35,6 +37,18 @@ class Api:
         wait = int(query["wait"]) if "wait" in query else 0  # type: ignore[call-overload]  # an int of ours
         return self._send("GET", path, params=_given(query), timeout=TIMEOUT_S + wait)
 
+    def listed(self, path: str, *, limit: int, **query: object) -> list[Json]:
+        """The newest `limit` rows of a list, page by page. Says on standard error when there are more."""
+        rows: list[Json] = []
+        cursor: str | None = ""
+        while cursor is not None and len(rows) < limit:
+            page = self.get(path, cursor=cursor, limit=min(limit - len(rows), PAGE), **query)
+            rows += page["data"]
+            cursor = page["next_cursor"]
+        if cursor is not None:
+            show.error(f"These are the newest {len(rows)}; there are more. --limit takes any number.")
+        return rows
+
     def post(self, path: str, body: object = None, *, input_text: str | None = None) -> Json:
         """`input_text` is JSON that goes in as the body's "input", letter by letter: numbers keep their digits.
 
@@ -50,7 +64,9 @@ class Api:
             answer = self._http.request(method, path, **options)
         except httpx.TimeoutException as error:
             raise Network(f"{self._url} did not answer in time.") from error
-        except (httpx.TransportError, httpx.InvalidURL) as error:
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+            raise Usage(f"{self._url} is no address of an installation: it begins with https:// or http://.") from error
+        except httpx.TransportError as error:
             raise Network(f"{self._url} cannot be reached: {error}") from error
         if answer.status_code == 429 and method == "GET":
             time.sleep(_pause_s(answer))
@@ -58,6 +74,11 @@ class Api:
         if answer.is_success:
             return _json(answer) if answer.content else None
         raise _refused(answer)
+
+
+def segment(value: str) -> str:
+    """A name or an id as one part of a path, whatever stands in it."""
+    return quote(value, safe="")
 
 
 def _given(query: dict[str, object]) -> dict[str, str]:

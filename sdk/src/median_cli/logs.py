@@ -6,7 +6,7 @@ import typer
 
 from median_cli import config, show
 from median_cli.api import WAIT_S, Api
-from median_cli.tools import AsJson
+from median_cli.options import AsJson
 
 
 def logs(

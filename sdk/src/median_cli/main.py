@@ -2,11 +2,12 @@
 
 import os
 import sys
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
 
-from median_cli import api, config, conversations, logs, show, tools, verify
+from median_cli import api, completion, config, conversations, logs, show, tools, verify
 from median_cli.failures import Failed
 
 app = typer.Typer(
@@ -19,11 +20,12 @@ app = typer.Typer(
 )
 app.add_typer(tools.app, name="tools")
 app.add_typer(conversations.app, name="conversations")
-app.command("logs")(logs.logs)
-app.command("verify-log")(verify.verify_log)
+app.command("logs", epilog="Example: median logs --type tools --follow")(logs.logs)
+app.command("verify-log", epilog="Example: median verify-log --file log.jsonl --head 5f0c…")(verify.verify_log)
+app.command("completion", epilog='Example: eval "$(median completion zsh)"')(completion.completion)
 
 
-@app.command()
+@app.command(epilog="Example: median login --url https://median.example.com")
 def login(
     url: Annotated[str, typer.Option(prompt="Address of the installation", help="As in https://median.example.com")],
     key: Annotated[
@@ -40,10 +42,13 @@ def login(
 
 def main() -> None:
     """The program `median`."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # what the terminal's charset lacks
     try:
         app()
     except Failed as failure:
-        show.err.print(show.text(str(failure)))
+        show.error(str(failure))
         sys.exit(failure.code)
     except KeyboardInterrupt:
         sys.exit(130)

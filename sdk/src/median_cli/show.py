@@ -7,46 +7,68 @@ from datetime import datetime
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
+from rich.text import Text
 
-out = Console(highlight=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False)
+out = Console(highlight=False, soft_wrap=True, markup=False)
+err = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
 
-RISKS = {"low": "low", "medium": "medium", "reviewed": "[yellow]reviewed[/]", "high": "[red]high[/]"}
+WIDEST = 100_000
+STYLES = {"reviewed": "yellow", "high": "red"}
 
 
 def as_json(value: Any) -> None:
     """One JSON document on standard output, whatever the terminal is."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None) + "\n")
-    sys.stdout.flush()
+    _write_json(value, indent=2 if sys.stdout.isatty() else None)
 
 
 def line_of_json(value: Any) -> None:
     """One JSON document on one line, for a stream of them."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
-    sys.stdout.flush()
+    _write_json(value, indent=None)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str) -> None:
-    """A table, or the sentence when there is nothing in it. Cells are text, never markup."""
-    made = Table(*columns, box=None, header_style="bold", pad_edge=False)
-    for row in rows:
-        made.add_row(*(cell if isinstance(cell, str) and cell in RISKS.values() else text(cell) for cell in row))
-    out.print(made if made.row_count else empty)
+    """A table whose cells are whole: where a terminal is too narrow for it, each row's cells stand below each other.
+
+    Prints the sentence when there are no rows.
+    """
+    cells = [[cell if isinstance(cell, Text) else Text(clean(cell)) for cell in row] for row in rows]
+    made = Table(*(Column(name, no_wrap=True) for name in columns), box=None, header_style="bold", pad_edge=False)
+    for row in cells:
+        made.add_row(*row)
+    width = out.measure(made, options=out.options.update(max_width=WIDEST)).maximum
+    if not cells:
+        out.print(empty)
+    elif out.is_terminal and width > out.width:
+        for row in cells:
+            _stacked(columns, row)
+    else:
+        out.width = max(out.width, width)
+        out.print(made)
+
+
+def risk(level: str) -> Text:
+    return Text(clean(level), STYLES.get(level, ""))
 
 
 def line(sentence: str) -> None:
-    out.print(escape(clean(sentence)))
+    """One line, whatever stands in it."""
+    out.print(clean(sentence))
 
 
-def text(value: object) -> str:
-    return escape(clean("" if value is None else str(value)))
+def block(text: str, *, indent: str = "") -> None:
+    """A text with its lines, each after the first behind `indent`."""
+    out.print(f"\n{indent}".join(clean(part, keep="\t") for part in text.split("\n")))
 
 
-def clean(value: str) -> str:
-    """Control characters written out, so that no text of a customer or a tool steers the terminal."""
-    return "".join(char if char.isprintable() or char in "\n\t" else f"\\u{ord(char):04x}" for char in value)
+def error(sentence: str) -> None:
+    err.print(clean(sentence))
+
+
+def clean(value: object, *, keep: str = "") -> str:
+    """Control and hidden characters written out, so that no text of a customer or a tool steers the terminal."""
+    text = "" if value is None else str(value)
+    return "".join(char if char.isprintable() or char in keep else _escaped(char) for char in text)
 
 
 def when(moment: str | None) -> str:
@@ -56,3 +78,25 @@ def when(moment: str | None) -> str:
 
 def compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _stacked(columns: Sequence[str], row: Sequence[Text]) -> None:
+    out.print(row[0], style="bold")
+    longest = max(map(len, columns))
+    for name, cell in zip(columns[1:], row[1:], strict=True):
+        out.print(Text(f"  {name:<{longest}}  ").append_text(cell))
+
+
+def _write_json(value: Any, *, indent: int | None) -> None:
+    """Valid JSON that steers no terminal either: what does not print, or is not in its charset, stands as \\u."""
+    is_ascii = not (sys.stdout.encoding or "").lower().startswith("utf")
+    text = json.dumps(value, ensure_ascii=is_ascii, indent=indent)
+    sys.stdout.write("".join(char if char.isprintable() or char == "\n" else _escaped(char) for char in text) + "\n")
+    sys.stdout.flush()
+
+
+def _escaped(char: str) -> str:
+    """As JSON writes it."""
+    return {"\n": "\\n", "\t": "\\t"}.get(char) or "".join(
+        f"\\u{unit:04x}" for unit in memoryview(char.encode("utf-16-le", "surrogatepass")).cast("H")
+    )

@@ -9,31 +9,32 @@ from typing import Annotated, Any
 import typer
 
 from median_cli import config, show
-from median_cli.api import WAIT_S, Api
+from median_cli.api import WAIT_S, Api, segment
 from median_cli.failures import Failed, Usage
+from median_cli.options import AsJson, Limit
 
 app = typer.Typer(help="Tools, test calls, and requests to run one.", no_args_is_help=True)
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
 Input = Annotated[str, typer.Option("--input", help="JSON, @FILE, or - for standard input.")]
 Name = Annotated[str, typer.Argument(help="The tool's function name, like orderStatus.")]
 RequestId = Annotated[str, typer.Argument(help="The request's id, call_…")]
 
 OVER = {"completed", "failed"}
+QUOTES = "Your shell may have taken its quotes away: --input @FILE reads a file, --input - standard input."
 
 
-@app.command("list")
+@app.command("list", epilog="Example: median tools list")
 def list_tools(as_json: AsJson = False) -> None:
     """List the tools."""
     with Api(config.read()) as api:
         found = api.get("/tools")["data"]
     if as_json:
         return show.as_json(found)
-    rows = ([tool["name"], tool["label"], show.RISKS.get(tool["risk"], tool["risk"]), _state(tool)] for tool in found)
+    rows = ([tool["name"], tool["label"], show.risk(tool["risk"]), _state(tool)] for tool in found)
     return show.table(["Name", "Label", "Risk", "State"], rows, empty="No tools yet. Add an endpoint and sync it.")
 
 
-@app.command()
+@app.command(epilog="Example: median tools sync https://shop.example.com/tools")
 def sync(
     endpoint: Annotated[str, typer.Argument(help="The endpoint's id or URL; all of them without it.")] = "",
     as_json: AsJson = False,
@@ -57,19 +58,21 @@ def sync(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(epilog="Example: median tools enable refundOrder")
 def enable(name: Name, as_json: AsJson = False) -> None:
     """Switch a tool on."""
     _switch(name, "enable", as_json)
 
 
-@app.command()
+@app.command(epilog="Example: median tools disable refundOrder")
 def disable(name: Name, as_json: AsJson = False) -> None:
     """Switch a tool off: it leaves the agent's next turn and the run lists."""
     _switch(name, "disable", as_json)
 
 
-@app.command("test")
+@app.command(
+    "test", epilog='Example: median tools test orderStatus --input \'{"orderNumber":"ORD-1042"}\' --as user_123'
+)
 def call_once(
     name: Name,
     input: Input = "{}",
@@ -83,11 +86,11 @@ def call_once(
     text = _input(input)
     began = time.monotonic()
     with Api(config.read()) as api:
-        run = api.post(f"/tools/{name}/test", body, input_text=text)
+        run = api.post(f"/tools/{segment(name)}/test", body, input_text=text)
     _print_run(run, as_json=as_json, seconds=time.monotonic() - began)
 
 
-@app.command()
+@app.command(epilog="Example: median tools run orderStatus --conversation 01m8… --input @input.json")
 def run(
     name: Name,
     conversation: Annotated[str, typer.Option(help="The conversation to run it in.")],
@@ -97,22 +100,25 @@ def run(
     """Run a tool in a conversation, with no sign-off, and wait for its result."""
     text = _input(input)
     with Api(config.read()) as api:
-        queued = api.post(f"/conversations/{conversation}/tools/run", {"tool": name}, input_text=text)
+        queued = api.post(f"/conversations/{segment(conversation)}/tools/run", {"tool": name}, input_text=text)
         while queued["status"] not in OVER:
             queued = api.get(f"/tool-runs/{queued['id']}", wait=WAIT_S)
     _print_run(queued, as_json=as_json)
 
 
-@app.command()
+@app.command(epilog="Example: median tools approvals --status pending --watch")
 def approvals(
-    status: Annotated[str, typer.Option(help="pending, reviewing, executing, completed, failed ...")] = "",
+    status: Annotated[
+        str, typer.Option(help="pending, reviewing, executing, completed, failed, denied or expired.")
+    ] = "",
+    limit: Limit = 50,
     watch: Annotated[bool, typer.Option("--watch", help="Go on, and print each one that changes.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """List requests, the newest first."""
     with Api(config.read()) as api:
         after = api.get("/events", limit=1, newest="true")["last"] if watch else 0
-        found = api.get("/tool-approvals", status=status)["data"]
+        found = api.listed("/tool-approvals", status=status, limit=limit)
         _print_requests(found, as_json=as_json)
         while watch:
             told = api.get("/events", type="tools", after=after, wait=WAIT_S)
@@ -122,20 +128,20 @@ def approvals(
             _print_requests([row for row in rows if status in ("", row["status"])], as_json=as_json, quiet=True)
 
 
-@app.command()
+@app.command(epilog="Example: median tools approve call_01a2…")
 def approve(request: RequestId, as_json: AsJson = False) -> None:
     """Let exactly the input that the request shows leave, once."""
-    _decide(f"/tool-approvals/{request}/approve", {}, as_json)
+    _decide(f"/tool-approvals/{segment(request)}/approve", {}, as_json)
 
 
-@app.command()
+@app.command(epilog="Example: median tools deny call_01a2… --reason 'Paid back already.'")
 def deny(
     request: RequestId,
     reason: Annotated[str, typer.Option(help="For the team alone.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """Refuse a request."""
-    _decide(f"/tool-approvals/{request}/deny", {"reason": reason}, as_json)
+    _decide(f"/tool-approvals/{segment(request)}/deny", {"reason": reason}, as_json)
 
 
 def _decide(path: str, body: dict[str, str], as_json: bool) -> None:
@@ -149,7 +155,7 @@ def _decide(path: str, body: dict[str, str], as_json: bool) -> None:
 
 def _switch(name: str, verb: str, as_json: bool) -> None:
     with Api(config.read()) as api:
-        tool = api.post(f"/tools/{name}/{verb}")
+        tool = api.post(f"/tools/{segment(name)}/{verb}")
     if as_json:
         show.as_json(tool)
     else:
@@ -164,9 +170,9 @@ def _input(given: str) -> str:
     except OSError as error:
         raise Usage(f"--input: {error.strerror}: {given[1:]}") from error
     except ValueError as error:
-        raise Usage(f"--input is not JSON: {error}") from error
+        raise Usage(f"--input is not JSON: {error}. {QUOTES}") from error
     if not isinstance(value, dict):
-        raise Usage("--input must be a JSON object.")
+        raise Usage(f"--input must be a JSON object. {QUOTES}")
     return text
 
 
@@ -176,9 +182,9 @@ def _print_run(run: Any, *, as_json: bool, seconds: float | None = None) -> None
     elif run["error"]:
         show.line(run["error"]["message"])
     else:
-        show.line(run["raw"] or "(an empty answer)")
+        show.block(run["raw"] or "(an empty answer)")
     if seconds is not None and not as_json:
-        show.err.print(f"{seconds:.2f} s")
+        show.error(f"{seconds:.2f} s")
     if run["error"]:
         raise typer.Exit(1)
 

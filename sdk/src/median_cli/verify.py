@@ -12,7 +12,7 @@ from median_tools import chain
 from median_cli import config, show
 from median_cli.api import Api
 from median_cli.failures import Failed, Usage
-from median_cli.tools import AsJson
+from median_cli.options import AsJson
 
 PAGE = 100
 
