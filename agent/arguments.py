@@ -51,7 +51,7 @@ def _value(written: str | None) -> Json:
 
 def _loads(written: str) -> Json:
     try:
-        return strict_json.loads(written)
+        return strict_json.loads_unique(written)
     except JsonError as error:
         raise BadArguments(
             f"The arguments are not valid JSON ({error}). They were: {text.excerpt(written, SHOWN)}"

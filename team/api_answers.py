@@ -21,7 +21,10 @@ class KeyReused(DomainError):
 
 class NotDoneYet(DomainError):
     code = "in_progress"
-    message = "The first request with this Idempotency-Key was not answered. See what it did before trying again."
+    message = (
+        "The first request with this Idempotency-Key has no answer: it is under way, or was cut off. See what it did"
+        " before you use a new key."
+    )
 
 
 class BadKey(DomainError):

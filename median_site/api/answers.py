@@ -165,6 +165,7 @@ class Item(TypedDict):
     version: int
     kind: Annotated[str, _one_of(ItemKind)]
     text: str | None
+    quoted: Annotated[str | None, Field(description="What a mail repeats of earlier ones.")]
     author: str | None
     attachments: list[File]
     created_at: Time

@@ -35,10 +35,10 @@ class ExactJson(BaseRenderer):
 
 
 class StrictJson(Parser):
-    """A body is JSON as everywhere here: no NaN, bounded depth, every digit kept."""
+    """A body is JSON as everywhere here: no NaN, no key twice, bounded depth, every digit kept."""
 
     def parse_body(self, request: HttpRequest) -> dict[str, object]:
-        return strict_json.loads(request.body)  # type: ignore[return-value]  # checked against the operation's schema
+        return strict_json.loads_unique(request.body)  # type: ignore[return-value]  # checked against the operation's schema
 
 
 api = Api(

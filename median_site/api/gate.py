@@ -14,6 +14,7 @@ from ninja.errors import HttpError, ValidationError
 from median_site.lib import strict_json
 from median_site.lib.actors import Actor, ActorKind
 from median_site.lib.errors import DomainError
+from median_site.lib.strict_json import JsonError
 from team import api_answers, api_keys, api_limits
 from team.api_limits import Allowance, RateLimited
 from team.models import ApiKey
@@ -53,8 +54,8 @@ def api_gate(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callabl
             allowance = api_limits.count(key, writes=request.method not in SAFE)
         except DomainError as error:
             return error_response(error)
-        if too_large := _too_large(request):
-            return error_response(too_large)
+        if refused := _too_large(request) or _with_nul(request):
+            return error_response(refused)
         request.key = key  # type: ignore[attr-defined]  # KeyRequest, from here on
         response = _limited(request, key, allowance, get_response)
         if response.status_code == 405:
@@ -99,6 +100,15 @@ def _too_large(request: HttpRequest) -> DomainError | None:
         request.body  # noqa: B018  # reads it, up to the installation's limit
     except RequestDataTooBig:
         return too_large
+    return None
+
+
+def _with_nul(request: HttpRequest) -> DomainError | None:
+    """No row's text holds a NUL, and the database takes none in a question either."""
+    for name, values in request.GET.lists():
+        if any("\0" in text for text in (name, *values)):
+            field = strict_json.visible(name)[0][:100]
+            return DomainError(f"{field}: It holds a NUL character.", code="invalid", status=422, field=field)
     return None
 
 
@@ -157,5 +167,9 @@ def invalid(error: ValidationError) -> DomainError:
 
 
 def plain(error: HttpError) -> DomainError:
-    """Ninja's own refusals, such as a body that is no JSON."""
+    """Ninja's own refusals; of a body that is no JSON, where it is not."""
+    if isinstance(broken := error.__cause__, JsonError):
+        field = broken.path.strip("/").replace("/", ".")[:100] or None
+        said = strict_json.visible(f"The body is not JSON: {broken}")[0]
+        return DomainError(said, code="not_json", status=400, field=field)
     return DomainError(str(error), code="invalid", status=error.status_code)

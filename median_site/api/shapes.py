@@ -127,6 +127,7 @@ def item(row: Item) -> answers.Item:
         "version": row.version,
         "kind": row.kind,
         "text": row.text or None,
+        "quoted": row.quoted or None,
         "author": row.author_name or None,
         "attachments": [file(each) for each in row.sent],
         "created_at": at(row.created_at),

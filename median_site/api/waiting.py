@@ -5,6 +5,7 @@ It stands before Django: when the wait is over, the request goes on to it as if 
 
 import asyncio
 import re
+from collections.abc import Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -13,6 +14,7 @@ from urllib.parse import parse_qs
 from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGIReceiveEvent, ASGISendCallable, HTTPScope
 
 from approvals.models import OPEN, ToolApproval
+from median_site.api.events import PREFIXES, of_type
 from median_site.lib import clock, live
 from median_site.lib.db import in_thread
 from team import api_keys
@@ -23,13 +25,16 @@ from tools.models import RunState, ToolRun
 LONGEST_S: Final = 60
 # A lost doorbell costs no more than this.
 LOOK_EVERY_S: Final = 15.0
+# An event gets its position without a bell.
+LINKED_WITHIN_S: Final = 1.0
 
 _PATH: Final = re.compile(r"/v1/(?:tool-(approvals|runs)/([A-Za-z0-9_]{1,64})|(events))")
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """What is waited for: a row's next status, or an event after the one whose id is `id`.
+    """What is waited for: a row's next status; or an event after the one whose id, or position, is `id`, of the type
+    `status` if there is one.
 
     Doorbells about another conversation than `conversation_id` are of no interest; an empty one means that all are.
     A key that is revoked ends it too.
@@ -41,6 +46,7 @@ class Wait:
     workspace_id: str
     conversation_id: str = ""
     status: str = ""
+    by: str = "id"
 
 
 def holding(pages: ASGI3Application) -> ASGI3Application:
@@ -108,11 +114,18 @@ def _begin(scope: HTTPScope) -> Wait | None:
         return None
     kind, row_id, events = match.groups() if match else ("", "", "")
     if events:
-        asked = parse_qs(scope["query_string"].decode("latin-1"))
-        after = asked.get("after", ["0"])[0]
-        wait = Wait("events", after if after.isascii() and after.isdigit() else "0", key.id, key.workspace_id)
-        return None if "newest" in asked or _has_changed(wait) else wait
+        return _wait_for_event(parse_qs(scope["query_string"].decode("latin-1")), key)
     return _wait_for(kind, row_id, key)
+
+
+def _wait_for_event(asked: Mapping[str, list[str]], key: ApiKey) -> Wait | None:
+    by = "position" if "after_position" in asked else "id"
+    after = asked.get("after_position" if by == "position" else "after", ["0"])[-1]
+    kind = asked.get("type", [""])[-1]
+    if "newest" in asked or not (after.isascii() and after.isdigit()) or (kind and kind not in PREFIXES):
+        return None
+    wait = Wait("events", after, key.id, key.workspace_id, status=kind, by=by)
+    return None if _has_changed(wait) else wait
 
 
 def _wait_for(kind: str, row_id: str, key: ApiKey) -> Wait | None:
@@ -138,7 +151,8 @@ async def _hold(wait: Wait, seconds: float, gone: "asyncio.Task[ASGIReceiveEvent
 
 
 async def _watch(wait: Wait) -> None:
-    async with aclosing(live.bells(live.group_of(wait.workspace_id), every=LOOK_EVERY_S)) as bells:
+    every = LINKED_WITHIN_S if wait.by == "position" else LOOK_EVERY_S
+    async with aclosing(live.bells(live.group_of(wait.workspace_id), every=every)) as bells:
         if await in_thread(_has_changed, wait):
             return
         async for bell in bells:
@@ -155,6 +169,8 @@ def _has_changed(wait: Wait) -> bool:
         row = ToolApproval.objects.filter(id=wait.id).first()
         return row is None or row.state_at(clock.now()) != wait.status
     if wait.kind == "events":
-        return Event.objects.filter(workspace_id=wait.workspace_id, id__gt=min(int(wait.id), 2**62)).exists()
+        later = {f"{wait.by}__gt": min(int(wait.id), 2**62)}
+        rows = Event.objects.filter(workspace_id=wait.workspace_id, **later)
+        return of_type(rows, wait.status).exists()
     states = [RunState.COMPLETED, RunState.FAILED]
     return ToolRun.objects.filter(id=wait.id, state__in=states).exists()

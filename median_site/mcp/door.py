@@ -56,7 +56,7 @@ async def serve(scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCa
         if allowance.is_used_up:
             raise RateLimited
         body = await _body(receive)
-        message = strict_json.loads(body)
+        message = strict_json.loads_unique(body)
     except DomainError as error:
         await _refuse(error, send)
     except JsonError as error:

@@ -1,15 +1,17 @@
 """/v1/tool-approvals and runs: what is shown, who may decide, and that nothing is decided twice."""
 
 from collections.abc import Callable
+from copy import copy
 from datetime import timedelta
 
 import pytest
+from django.test import Client
 
 from approvals import decisions
 from approvals.models import State, ToolApproval
 from conversations import threads
 from conversations.models import Status
-from median_site.lib import clock
+from median_site.lib import clock, ids
 from team import api_keys
 from tests.api.conftest import Program
 from tests.approvals.requests import INPUT, lines_of, request
@@ -131,7 +133,41 @@ def test_the_list_pages_by_key_and_filters(world: World, program: Program) -> No
     assert len(program.get(f"/tool-approvals?conversation={world.conversation.id}").json()["data"]) == 1
 
 
-@pytest.mark.parametrize("query", ["limit=0", "limit=101", "limit=x", "cursor=x", "cursor=WyJ4Il0", "status=lost"])
-def test_a_bad_question_names_its_field(program: Program, query: str) -> None:
-    answer = program.get(f"/tool-approvals?{query}")
-    assert (answer.status_code, answer.json()["error"]["field"]) == (422, query.split("=")[0])
+def test_250_requests_come_once_each(world: World, program: Program, program_with: Callable[..., Program]) -> None:
+    first = request(world)
+    ToolApproval.objects.filter(id=first.id).update(state=State.DENIED)
+    first.refresh_from_db()
+    copies = [copy(first) for _ in range(249)]
+    for number, row in enumerate(copies):
+        row.id, row.requested_at = ids.call_id(), first.requested_at + timedelta(seconds=number // 2)
+    ToolApproval.objects.bulk_create(copies)
+    seen: list[str] = []
+    cursor: str | None = ""
+    while cursor is not None:
+        page = program.get(f"/tool-approvals?limit=50&cursor={cursor}").json()
+        seen += [row["id"] for row in page["data"]]
+        last, cursor = cursor, page["next_cursor"]
+    assert len(seen) == len(set(seen)) == 250
+    assert program_with("read", elsewhere=True).get(f"/tool-approvals?cursor={last}").json()["data"] == []
+    ToolApproval.objects.all().delete()
+    assert program.get(f"/tool-approvals?cursor={last}").json() == {"data": [], "next_cursor": None}
+
+
+def test_a_bad_question_names_its_field(program: Program) -> None:
+    for query in ["limit=0", "limit=101", "limit=x", "limit=-1", "limit=1e9", "limit=10.5", "limit=%00",
+                  "limit=1&limit=0", "cursor=x", "cursor=WyJ4Il0", "cursor=%00", "status=lost", "tool=%00",
+                  "conversation=a%00b"]:  # fmt: skip
+        answer = program.get(f"/tool-approvals?{query}")
+        assert (answer.status_code, answer.json()["error"]["field"]) == (422, query.split("=")[0])
+
+
+def test_no_body_decides_what_is_approved(world: World, program: Program) -> None:
+    approval = request(world)
+    client = Client(headers={"Authorization": f"Bearer {program.key}"})
+    deny, approve = (f"/v1/tool-approvals/{approval.id}/{verb}" for verb in ("deny", "approve"))
+    for body, kind, status in [(b"[]", "application/json", 422), (b"a=b", "text/plain", 400), (b'{"a', "", 400)]:
+        assert client.post(deny, body, content_type=kind).status_code == status
+    approval.refresh_from_db()
+    assert approval.state == State.PENDING
+    assert client.post(approve, b"null", content_type="text/plain").status_code == 200
+    assert ToolRun.objects.get().input == INPUT

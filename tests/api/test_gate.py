@@ -12,6 +12,7 @@ from team import api_limits
 from team.models import ApiAnswer, ApiKey
 from tests.api.conftest import Program
 from tests.world import World
+from tools.models import ToolRun
 
 MESSAGE = {"customer": {"subject": "user_9"}, "text": "Hello", "client_id": "message-1"}
 
@@ -41,6 +42,14 @@ def test_the_same_key_and_body_answer_the_same_and_do_nothing_twice(world: World
     assert again.content == first.content
     assert again.headers["Idempotent-Replayed"] == "true"
     assert Item.objects.filter(kind=ItemKind.CUSTOMER).count() == 1
+
+
+def test_a_run_that_is_asked_for_again_runs_once(world: World, program: Program) -> None:
+    path, body = f"/conversations/{world.conversation.id}/tools/run", {"tool": "subscription"}
+    first, again = (program.post(path, body, **{"Idempotency-Key": "a"}) for _ in range(2))
+    assert (again.status_code, again.json()["id"]) == (202, first.json()["id"])
+    assert program.post(path, body).json()["id"] != first.json()["id"]  # without a key it is another one
+    assert ToolRun.objects.count() == 2
 
 
 def test_another_body_under_the_same_key_is_refused(world: World, program: Program) -> None:
@@ -99,6 +108,18 @@ def test_a_broken_body_is_a_4xx_and_writes_nothing(world: World, program: Progra
     assert 400 <= answer.status_code < 500
     assert set(answer.json()["error"]) == {"code", "message", "field"}
     assert Conversation.objects.count() == 1
+
+
+def test_what_is_no_json_is_named(program: Program) -> None:
+    client = Client(headers={"Authorization": f"Bearer {program.key}"})
+    for body, field, said in [
+        (b'{"customer": {"subject": NaN}}', "customer.subject", "NaN"),
+        (b'{"text": "a", "text": "b"}', "text", 'The key "text" stands twice.'),
+    ]:
+        answer = client.post("/v1/conversations", body, content_type="application/json")
+        error = answer.json()["error"]
+        assert (answer.status_code, error["code"], error["field"]) == (400, "not_json", field)
+        assert said in error["message"]
 
 
 def test_a_body_of_ten_megabytes_is_refused(world: World, program: Program) -> None:

@@ -8,10 +8,11 @@ from asgiref.testing import ApplicationCommunicator
 
 from approvals import decisions
 from approvals.models import State, ToolApproval
+from conversations import threads
 from median_site.asgi import application
 from median_site.lib.db import in_thread
-from team import api_keys
-from team.models import ApiKey
+from team import api_keys, chain
+from team.models import ApiKey, Event
 from tests import world as worlds
 from tests.approvals.requests import request
 from tests.world import World
@@ -90,6 +91,22 @@ async def test_a_key_that_is_revoked_ends_its_wait_and_learns_nothing() -> None:
     assert (status, shown["error"]["code"]) == (401, "unauthorized")
 
 
+async def test_a_wait_for_events_is_for_those_that_were_asked_for() -> None:
+    """Else a program that follows one type would ask again and again, and be answered with nothing."""
+    world, approval, key = await in_thread(made)
+    newest = (await in_thread(Event.objects.latest, "id")).id
+    await in_thread(threads.customer_wrote, world.conversation.id, body="Hello", client_id="message-1")
+    asked = await held(f"/v1/events?type=tools&after={newest}&wait=30", key)
+    await in_thread(decisions.deny, approval.id, by=world.sam.actor)
+    status, shown = await answer_of(asked)
+    assert (status, [event["kind"] for event in shown["data"]]) == (200, ["approval.denied"])
+
+    asked = await held("/v1/events?after_position=0&wait=30", key)
+    await in_thread(chain.link_all)
+    status, shown = await answer_of(asked)
+    assert [event["position"] for event in shown["data"]] == list(range(1, len(shown["data"]) + 1))
+
+
 @pytest.mark.parametrize(
     ("path", "status"),
     [
@@ -97,6 +114,8 @@ async def test_a_key_that_is_revoked_ends_its_wait_and_learns_nothing() -> None:
         ("/v1/tool-approvals/{}?wait=-1", 422),
         ("/v1/tool-approvals/{}?wait=0", 200),
         ("/v1/tool-runs/{}?wait=30", 404),
+        ("/v1/events?type=nothing&wait=30", 422),
+        ("/v1/events?after=x&wait=30", 422),
     ],
 )
 async def test_nothing_to_wait_for_is_answered_at_once(path: str, status: int) -> None:
