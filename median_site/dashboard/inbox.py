@@ -131,7 +131,6 @@ def _queue(request: TeammateRequest, *, current: Conversation | None = None) -> 
         "who": queue.WHO,
         "statuses": queue.STATUSES,
         "channels": Channel.choices,
-        "near": search.NEAR,
         "read_at": read_at,
         "current_id": current.id if current else "",
     }

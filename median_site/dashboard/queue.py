@@ -126,17 +126,17 @@ class Filter:
 class Page:
     """Rows with whether each is unread, and the cursor of the next page, or "".
 
-    In a search also what was found in each, by id, and whether only the newest conversations were looked through.
+    In a search also what was found in each, by id, and of how many of the newest conversations, if not of all: else 0.
     """
 
     rows: list[tuple[Conversation, bool]]
     older: str
     passages: Mapping[str, Markup] = field(default_factory=dict)
-    gave_up: bool = False
+    gave_up: int = 0
 
 
 def page(teammate: Teammate, *, by: Filter, before: str = "") -> Page:
-    """One page of the queue, newest first. One query, whatever the page; a search takes up to three."""
+    """One page of the queue, newest first. One query, whatever the page; a search takes a few."""
     rows = by.rows(_conversations(teammate), teammate_id=teammate.id)
     place = Place.of(before)
     if place:

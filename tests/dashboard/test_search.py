@@ -137,6 +137,37 @@ def test_what_is_rare_is_found_beyond_the_newest(typed: str, world: World, monke
     assert not page.gave_up
 
 
+def test_what_is_neither_common_nor_rare_fills_the_page_from_more_of_the_newest(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "NEAR", 50)
+    made = many(world, 320)
+    write(world, "A zebra")
+    half = [row for row in made if int(row.customer.subject.split("-")[1]) % 2]
+    Customer.objects.filter(conversations__in=half).update(email="zebra@word.example")
+
+    with CaptureQueriesContext(connection) as statements:
+        page = queue.page(world.sam, by=Filter(q="other zebra", status="any"))
+
+    assert [row.id for row, _ in page.rows] == [row.id for row in half[: queue.PAGE]]
+    assert len([each for each in statements if "statement_timeout" in each["sql"]]) == 0
+
+
+def test_of_several_words_the_rarest_is_looked_up(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "NEAR", 3)
+    monkeypatch.setattr(search, "MIXED", 1)
+    write(world, "The parcel came", client_id="1")
+    threads.note(world.conversation.id, by=world.sam.actor, body="A zebra was in it")
+    made = many(world, 5)
+    threads.note(made[-1].id, by=world.sam.actor, body="No zebra here")
+    threads.note(made[0].id, by=world.sam.actor, body="Where is the parcel?")
+
+    both, one = Filter(q="parcel zebra", status="any"), Filter(q="zebra parcel here", status="any")
+
+    assert [row.id for row, _ in queue.page(world.sam, by=both).rows] == [world.conversation.id]
+    assert queue.page(world.sam, by=one).rows == []
+
+
 def test_inputs_are_looked_up_in_their_index(world: World) -> None:
     ToolRun.objects.bulk_create(
         ToolRun(
