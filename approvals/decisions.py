@@ -75,7 +75,8 @@ def request(conversation: Conversation, *, tool: Tool, input_text: str, turn_id:
 
 
 def approve(approval_id: str, *, by: Actor, reason: str = "") -> ToolApproval:
-    """Let exactly this call leave, once. The same person's second press gives the decided request and changes nothing.
+    """Let exactly this call leave, once. The same person's second press gives the decided request and changes nothing;
+    a program's is refused like anyone else's.
 
     `reason` is the reviewer's. Raises NotFound, AlreadyReviewed, ExpiredUnanswered, ExpiredEnded, ExpiredRemoved.
     """
@@ -213,12 +214,12 @@ def _move(
 
 
 def _second(approval_id: str, *, by: Actor, wanted: bool) -> ToolApproval:
-    """Nothing moved: say why, except to the person who already gave this very answer."""
+    """Nothing moved: say why, except to the person, if it is one, who already gave this very answer."""
     approval = access.approval(by, approval_id)
     if approval.decided_at:
         approved = approval.state != State.DENIED
-        same_person = (approval.decided_by_kind, approval.decided_by_id) == (by.kind, by.id)
-        if same_person and approved == wanted:
+        same = (approval.decided_by_kind, approval.decided_by_id) == (by.kind, by.id)
+        if same and approved == wanted and by.kind != ActorKind.API:
             return approval
         raise errors.AlreadyReviewed
     if by.kind == ActorKind.REVIEWER and approval.is_decidable:

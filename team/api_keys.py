@@ -2,12 +2,9 @@
 
 import hashlib
 from collections.abc import Iterable
-from datetime import timedelta
 from typing import Final
 
 from django.db import transaction
-from django.db.models import Q
-from django.http import HttpRequest
 
 from median_site.lib import clock, ids, text
 from median_site.lib.actors import Actor
@@ -19,8 +16,6 @@ from team.models import ApiKey, Workspace
 SCOPES: Final = ("read", "decide", "run", "manage", "sessions")
 PREFIX_LENGTH: Final = 12
 NAME_LENGTH: Final = 100
-# `last_used_at` is for people: written at most this often, so that reading through the API does not write all the time.
-USED_EVERY: Final = timedelta(minutes=1)
 
 
 class Unauthorized(DomainError):
@@ -82,37 +77,20 @@ def revoke(key_id: str, *, by: Actor) -> None:
             events.record(Kind.API_KEY_REVOKED, by=by, subject_id=key_id, data={"name": row.name})
 
 
-def authenticate(request: HttpRequest, scope: str) -> ApiKey:
-    """The key that the request carries, with its workspace. Raises Unauthorized, or MissingScope."""
-    key = identify(request)
-    require_scope(key, scope)
-    return key
-
-
-def identify(request: HttpRequest) -> ApiKey:
-    """The key that the request carries, whatever it may do. Raises Unauthorized."""
-    return use(request.headers.get("Authorization", ""))
-
-
-def use(authorization: str) -> ApiKey:
-    """The same by the value of an Authorization header: the key, noted as used now. Raises Unauthorized."""
-    row = find(authorization)
-    now = clock.now()
-    stale = Q(last_used_at=None) | Q(last_used_at__lt=now - USED_EVERY)
-    ApiKey.objects.filter(stale, pk=row.pk).update(last_used_at=now)
-    return row
-
-
 def find(authorization: str) -> ApiKey:
     """The key in the value of an Authorization header, with its workspace. Raises Unauthorized."""
+    found = ApiKey.objects.select_related("workspace").filter(digest=digest_in(authorization), revoked_at=None).first()
+    if found is None:
+        raise UnknownKey
+    return found
+
+
+def digest_in(authorization: str) -> str:
+    """What is kept of the key in the value of an Authorization header. Raises Unauthorized where there is none."""
     scheme, _, plain = authorization.partition(" ")
     if scheme.lower() != "bearer":
         raise Unauthorized
-    rows = ApiKey.objects.select_related("workspace").filter(digest=_digest(plain.strip()), revoked_at=None)
-    row = rows.first()
-    if row is None:
-        raise UnknownKey
-    return row
+    return _digest(plain.strip())
 
 
 def is_good(key_id: str) -> bool:

@@ -50,8 +50,8 @@ def api_gate(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callabl
         if not request.path.startswith(PREFIX) or request.path in OPEN:
             return get_response(request)
         try:
-            key = api_keys.identify(request)
-            allowance = api_limits.count(key, writes=request.method not in SAFE)
+            writes = request.method not in SAFE
+            key, allowance = api_limits.admit(request.headers.get("Authorization", ""), writes=writes)
         except DomainError as error:
             return error_response(error)
         if refused := _too_large(request) or _with_nul(request):

@@ -24,7 +24,7 @@ from median_site.lib import strict_json
 from median_site.lib.db import in_thread
 from median_site.lib.errors import DomainError
 from median_site.lib.strict_json import Json, JsonError
-from team import api_keys, api_limits
+from team import api_limits
 from team.api_limits import Allowance, RateLimited
 from team.models import ApiKey
 
@@ -47,7 +47,8 @@ async def serve(scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCa
     """Answer one request. Nothing is kept between two of them, so any web process may answer the next."""
     try:
         _check_where_from(scope)
-        key, allowance = await in_thread(_enter, _header(scope, b"authorization"))
+        # A request counts as one read; a function that changes something counts its write itself.
+        key, allowance = await in_thread(api_limits.admit, _header(scope, b"authorization"), writes=False)
     except DomainError as error:
         await _refuse(error, send)
         return
@@ -75,12 +76,6 @@ def _check_where_from(scope: HTTPScope) -> None:
         raise DomainError("This installation has another name.", code="wrong_host", status=421)
     if _header(scope, b"origin") not in {"", settings.MEDIAN_URL}:
         raise DomainError("A page of another origin may not ask here.", code="wrong_origin", status=403)
-
-
-def _enter(authorization: str) -> tuple[ApiKey, Allowance]:
-    """A request counts as one read; a function that changes something counts its write itself."""
-    key = api_keys.use(authorization)
-    return key, api_limits.count(key, writes=False)
 
 
 def _header(scope: HTTPScope, wanted: bytes) -> str:

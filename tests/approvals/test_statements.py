@@ -4,10 +4,12 @@ from collections.abc import Callable
 
 import pytest
 from django.db import connection
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from approvals import decisions, expiry
 from approvals.models import ToolApproval
+from team import api_keys
 from tests.approvals.requests import request
 from tests.approvals.test_transitions import answer
 from tests.world import World
@@ -45,6 +47,14 @@ def test_a_claim_is_two_statements_and_a_result_a_lock_and_one(world: World) -> 
     run = ToolRun.objects.get()
     assert run.state == RunState.RUNNING
     assert statements(lambda: runs.finish(run.id, answer(), run=run)) == [LOCK, WRITE]
+
+
+def test_a_program_decides_in_as_few(world: World) -> None:
+    """The key and its count are one statement; the answer reads the run that was queued."""
+    _, key = api_keys.create(world.fernhill, name="Backoffice", scopes=["decide"])
+    program = Client(headers={"Authorization": f"Bearer {key}"})
+    path = f"/v1/tool-approvals/{request(world).id}/approve"
+    assert statements(lambda: program.post(path)) == ["with key", LOCK, WRITE, 'SELECT "tools_toolrun"."workspace_id",']
 
 
 def test_a_sweep_with_nothing_due_is_one_statement(world: World) -> None:
