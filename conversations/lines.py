@@ -82,7 +82,9 @@ LINES: Final[Mapping[str, Callable[[Facts], Line]]] = {
         f"The reply to {f.data['to']} could not be sent: {f.data.get('why')}", "failed", True
     ),
     Kind.EMAIL_FILES_LEFT: lambda f: Line(f"A file of the mail was not kept: {f.data.get('why')}", "attach"),
-    Kind.DISCORD_FAILED: lambda f: Line(f"What stands above is not in Discord: {f.data.get('why')}", "failed", True),
+    Kind.DISCORD_FAILED: lambda f: Line(
+        f"The message of {f.data.get('of')} could not be posted in Discord: {f.data.get('why')}", "failed", True
+    ),
     Kind.DISCORD_FILES_LEFT: lambda f: Line(f"A file out of Discord was not kept: {f.data.get('why')}", "attach"),
     Kind.TAKEN_OVER: _taken_over,
     Kind.HANDED_OVER: lambda f: Line(f"{f.who} handed the thread over to the team", "user", True),

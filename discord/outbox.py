@@ -114,7 +114,7 @@ def give_up(post: DiscordPost, *, why: str) -> None:
         if _ours(post).update(state=PostState.FAILED, due_at=None, claimed_at=None, reason=why[:200]):
             events.record(
                 Kind.DISCORD_FAILED, by=actors.system(post.workspace_id), conversation_id=locked.id,
-                subject_id=post.id, data={"why": why[:200]},
+                subject_id=post.id, data={"of": post.item.author_name or "Median", "why": why[:200]},
             )  # fmt: skip
 
 

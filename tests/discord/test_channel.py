@@ -207,10 +207,11 @@ def test_where_the_bot_may_not_be_the_customer_and_the_team_are_told(
     gretl.channel = {"id": "666666666666666666", "type": 0}
     gretl.writes("hello")
     work()
-    assert lines() == ["What stands above is not in Discord: The bot is not in the server, or may not see the channel."]
+    why = "The bot is not in the server, or may not see the channel."
+    assert lines() == [f"The message of Gretl could not be posted in Discord: {why}"]
     assert discord.originals["interaction-token"] == (
-        "Fernhill has your message, but cannot answer here: The bot is not in the server, or may not see the channel."
-        " Try it in another channel, or in direct messages with this bot."
+        f"Fernhill has your message, but cannot answer here: {why} Try it in another channel, or in direct messages"
+        " with this bot."
     )
     assert Event.objects.get(kind=Kind.DISCORD_FAILED).outcome == "failed"
     held = conversation()
