@@ -255,6 +255,9 @@ class AlertPress(models.Model):
     user_name = models.CharField(max_length=100)
     approval_id = models.CharField(max_length=40)
     approves = models.BooleanField()
+    # It came from the form that asks whoever denies for a reason, and what they gave: for the team alone.
+    is_form = models.BooleanField(default=False)
+    reason = models.TextField(blank=True)
     # Where an answer for their eyes alone goes.
     sealed_reply = models.TextField()
     pressed_at = models.DateTimeField(default=clock.now)

@@ -78,7 +78,7 @@ async def take(came: DiscordInteraction) -> None:
 
 def forget_old() -> int:
     """Interactions are kept for as long as Discord may repeat them. Gives how many went."""
-    return DiscordInteraction.objects.filter(due_at=None, came_at__lt=clock.now() - KEPT).delete()[0]
+    return DiscordInteraction.objects.filter(came_at__lt=clock.now() - KEPT).delete()[0]
 
 
 def _take(came: DiscordInteraction, fetched: list[tuple[str, Answer | Failure]]) -> None:

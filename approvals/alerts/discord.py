@@ -5,8 +5,8 @@ from typing import Final
 
 from approvals.alerts import wording
 from approvals.alerts.service import Pressed
-from approvals.alerts.wording import Shown
-from approvals.models import Alert, AlertChannel
+from approvals.alerts.wording import Asked, Shown
+from approvals.models import Alert, AlertChannel, AlertPress
 from discord import api
 from discord.api import EPHEMERAL, NO_MENTIONS, escape
 from median_site.lib.strict_json import Json
@@ -44,10 +44,15 @@ class Discord:
         body: dict[str, Json] = {"content": text, "flags": EPHEMERAL, "allowed_mentions": NO_MENTIONS}
         return api.call("POST", f"webhooks/{reply}", body)
 
+    def asks(self, press: AlertPress, *, token: str, asked: Asked) -> Outbound | None:
+        """See `form`."""
+        return None
+
     def pressed(self, payload: Json) -> Pressed | None:
         action, _, approval_id = at(payload, "data", "custom_id").partition(":")
-        key = at(payload, "id")[:200]
-        if at(payload, "type") != "3" or action not in {"approve", "deny"} or not key:
+        key, is_form = at(payload, "id")[:200], at(payload, "type") == api.FORM
+        actions = {api.COMPONENT: {"approve", "deny"}, api.FORM: {"deny"}}.get(at(payload, "type"), set())
+        if action not in actions or not key:
             return None
         user = ("member", "user") if at(payload, "member", "user", "id") else ("user",)
         return Pressed(
@@ -58,10 +63,21 @@ class Discord:
             approval_id=approval_id[:40],
             approves=action == "approve",
             reply=f"{at(payload, 'application_id')}/{at(payload, 'token')}",
+            is_form=is_form,
+            reason=at(payload, "data", "components", 0, "component", "value"),
         )
 
     def read(self, came: Answer | Failure) -> Told:
         return api.read(came)
+
+
+def form(asked: Asked) -> Json:
+    """The answer to a press of Deny that opens the form for a reason."""
+    return api.ask(
+        f"deny:{asked.approval_id}",
+        title=asked.title,
+        fields=[api.text_field("reason", label=wording.REASON, most=wording.REASON_LIMIT, required=False)],
+    )
 
 
 def _embed(shown: Shown, *, is_short: bool) -> Json:

@@ -11,11 +11,11 @@ from django.views.decorators.http import require_POST
 
 from approvals.alerts import channels, presses
 from approvals.alerts import genuine as slack_genuine
+from approvals.alerts.discord import form
 from approvals.alerts.sending import REACHES
 from approvals.models import AlertChannel, Service
 from discord import api, genuine
 from median_site.lib import clock, secrets
-from median_site.lib.strict_json import Json
 from webhooks.told import at, parsed
 
 logger = logging.getLogger(__name__)
@@ -27,7 +27,8 @@ def slack(request: HttpRequest, workspace_id: str) -> HttpResponse:
     channel = _checked(request, workspace_id, Service.SLACK)
     if channel is None:
         return _refused()
-    _note(channel, parsed(request.POST.get("payload", "")))
+    if pressed := REACHES[Service.SLACK].pressed(parsed(request.POST.get("payload", ""))):
+        presses.note(channel, pressed)
     return HttpResponse(status=200)
 
 
@@ -41,7 +42,11 @@ def discord(request: HttpRequest, workspace_id: str) -> HttpResponse:
     payload = parsed(request.body)
     if at(payload, "type") == api.PING:
         return JsonResponse(api.PONG)
-    _note(channel, payload)
+    pressed = REACHES[Service.DISCORD].pressed(payload)
+    if pressed and (asked := presses.asks(presses.row_of(channel, pressed))):
+        return JsonResponse(form(asked))
+    if pressed:
+        presses.note(channel, pressed)
     return JsonResponse(api.LATER)
 
 
@@ -67,11 +72,6 @@ def _checked(request: HttpRequest, workspace_id: str, service: Service) -> Alert
         logger.warning("A request of %s to workspace %s was refused: %s.", service.label, workspace_id, fault)
         return None
     return channel
-
-
-def _note(channel: AlertChannel, payload: Json) -> None:
-    if pressed := REACHES[channel.service].pressed(payload):
-        presses.note(channel, pressed)
 
 
 def _refused() -> HttpResponse:

@@ -10,9 +10,10 @@ from django.db.models import F
 from django.urls import reverse
 
 from approvals import decisions
-from approvals.alerts import links, outbox
+from approvals.alerts import links, outbox, wording
 from approvals.alerts.service import Pressed
-from approvals.models import AlertChannel, AlertPress
+from approvals.alerts.wording import Asked
+from approvals.models import AlertChannel, AlertPress, ToolApproval
 from median_site.lib import clock, live, secrets
 from median_site.lib.errors import DomainError
 from webhooks import outcomes
@@ -25,13 +26,28 @@ KEPT: Final = timedelta(days=1)
 
 def note(channel: AlertChannel, pressed: Pressed) -> None:
     """Keep a press for the agent process. The service may tell of it more than once."""
-    press = AlertPress(
+    AlertPress.objects.bulk_create([row_of(channel, pressed)], ignore_conflicts=True)
+    live.wake("agent")
+
+
+def row_of(channel: AlertChannel, pressed: Pressed) -> AlertPress:
+    """The row that it would be."""
+    return AlertPress(
         workspace_id=channel.workspace_id, channel=channel, key=pressed.key, account=pressed.account,
         user_id=pressed.user_id, user_name=pressed.user_name, approval_id=pressed.approval_id,
-        approves=pressed.approves, sealed_reply=secrets.seal(pressed.reply), due_at=clock.now(),
+        approves=pressed.approves, is_form=pressed.is_form, reason=pressed.reason.strip()[: wording.REASON_LIMIT],
+        sealed_reply=secrets.seal(pressed.reply), due_at=clock.now(),
     )  # fmt: skip
-    AlertPress.objects.bulk_create([press], ignore_conflicts=True)
-    live.wake("agent")
+
+
+def asks(press: AlertPress) -> Asked | None:
+    """The form for a press of Deny that is asked for a reason first: that of a linked teammate who can still decide."""
+    if press.approves or press.is_form or links.teammate_of(press) is None:
+        return None
+    open_now = ToolApproval.objects.decidable().filter(workspace_id=press.workspace_id, expires_at__gt=clock.now())
+    rows = open_now.select_related("conversation__customer", "conversation__workspace")
+    found = rows.filter(id=press.approval_id).first()
+    return wording.denial(found) if found else None
 
 
 def claim(*, limit: int) -> list[AlertPress]:
@@ -54,9 +70,11 @@ def decide(press: AlertPress) -> str:
         link = f"{settings.MEDIAN_URL}{reverse('alerts:link', args=[press.id])}"
         where = press.channel.workspace.name
         return f"Nothing was done: you are not linked to a teammate of {where}. Sign in to Median there and open {link}"
-    answer = decisions.approve if press.approves else decisions.deny
     try:
-        answer(press.approval_id, by=teammate.actor)
+        if press.approves:
+            decisions.approve(press.approval_id, by=teammate.actor)
+        else:
+            decisions.deny(press.approval_id, by=teammate.actor, reason=press.reason)
     except DomainError as error:
         # Whoever saw the buttons saw an old message.
         outbox.again([press.approval_id], workspace_id=press.workspace_id)

@@ -33,13 +33,25 @@ async def run(alert: Alert) -> None:
 
 
 async def answer(press: AlertPress) -> None:
-    """Decide what a claimed press asked for, and tell the presser alone what stands in the way."""
+    """Decide what a claimed press asked for, and tell the presser alone what stands in the way. Whoever denies is asked
+    for a reason first; where the form cannot be opened any more, the press itself denies."""
+    if form := await in_thread(_form, press):
+        opened = await _sent(press.channel, form)
+        if opened.verdict == "done":
+            await in_thread(presses.record, press, None)
+            return
     told = None
     if text := await in_thread(presses.decide, press):
         reply = secrets.unseal(press.sealed_reply)
         reach, token = REACHES[press.channel.service], secrets.unseal(press.channel.sealed_token)
         told = await _sent(press.channel, reach.whisper(token=token, user_id=press.user_id, reply=reply, text=text))
     await in_thread(presses.record, press, told)
+
+
+def _form(press: AlertPress) -> Outbound | None:
+    asked = presses.asks(press)
+    token = secrets.unseal(press.channel.sealed_token)
+    return REACHES[press.channel.service].asks(press, token=token, asked=asked) if asked else None
 
 
 async def test(channel: AlertChannel) -> Told:

@@ -3,15 +3,15 @@ within the limits that Slack counts on the escaped text."""
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Final
+from typing import Final, TypedDict
 
 from django.conf import settings
 
 from approvals.alerts import wording
 from approvals.alerts.service import Pressed
-from approvals.alerts.wording import Shown
-from approvals.models import Alert, AlertChannel
-from median_site.lib import clock, strict_json
+from approvals.alerts.wording import Asked, Shown
+from approvals.models import Alert, AlertChannel, AlertPress
+from median_site.lib import clock, secrets, strict_json
 from median_site.lib.strict_json import Json
 from tools.client import Answer, Failure, Outbound
 from webhooks import outcomes
@@ -60,20 +60,39 @@ class Slack:
         body: dict[str, Json] = {"channel": reply, "user": user_id, "text": escape(text), "unfurl_links": False}
         return _call("chat.postEphemeral", token, body)
 
+    def asks(self, press: AlertPress, *, token: str, asked: Asked) -> Outbound | None:
+        """Slack takes it within three seconds of the press."""
+        written: Json = {
+            "type": "plain_text_input",
+            "action_id": "reason",
+            "multiline": True,
+            "max_length": wording.REASON_LIMIT,
+        }
+        noted: dict[str, Json] = {"approval": asked.approval_id, "channel": secrets.unseal(press.sealed_reply)}
+        view: dict[str, Json] = {
+            "type": "modal", "callback_id": "deny", "private_metadata": strict_json.dumps(noted),
+            "title": _escaped("Deny this request?"), "submit": _escaped("Deny"), "close": _escaped("Keep waiting"),
+            "blocks": [
+                {"type": "section", "text": _text(asked.about, room=ROOM)},
+                {
+                    "type": "input", "block_id": "reason", "optional": True, "label": _escaped(wording.REASON),
+                    "element": written,
+                },
+            ],
+        }  # fmt: skip
+        return _call("views.open", token, {"trigger_id": press.key, "view": view})
+
     def pressed(self, payload: Json) -> Pressed | None:
+        if at(payload, "type") == "view_submission":
+            return _sent_off(payload)
         action = at(payload, "actions", 0, "action_id")
         key = at(payload, "trigger_id")[:200]
         if at(payload, "type") != "block_actions" or action not in {"approve", "deny"} or not key:
             return None
         return Pressed(
-            key=key,
-            account=(at(payload, "user", "team_id") or at(payload, "team", "id"))[:32],
-            user_id=at(payload, "user", "id")[:32],
-            user_name=(at(payload, "user", "name") or at(payload, "user", "username"))[:100],
-            approval_id=at(payload, "actions", 0, "value")[:40],
-            approves=action == "approve",
-            reply=at(payload, "channel", "id")[:32],
-        )
+            key=key, **_presser(payload), approval_id=at(payload, "actions", 0, "value")[:40],
+            approves=action == "approve", reply=at(payload, "channel", "id")[:32],
+        )  # fmt: skip
 
     def read(self, came: Answer | Failure) -> Told:
         """Slack answers 200 to nearly everything; what went wrong is in its JSON."""
@@ -95,6 +114,32 @@ class Slack:
         if outcome.delivered:
             return Told(verdict="broken", error=f"Slack refused: {error}." if error else "Its answer is not JSON.")
         return broken(outcome, named=error)
+
+
+def _sent_off(payload: Json) -> Pressed | None:
+    """The form for a reason; a form is sent off once, whatever Slack repeats."""
+    key, noted = at(payload, "view", "id")[:200], parsed(at(payload, "view", "private_metadata"))
+    if at(payload, "view", "callback_id") != "deny" or not key:
+        return None
+    return Pressed(
+        key=key, **_presser(payload), approval_id=at(noted, "approval")[:40], approves=False,
+        reply=at(noted, "channel")[:32], is_form=True,
+        reason=at(payload, "view", "state", "values", "reason", "reason", "value"),
+    )  # fmt: skip
+
+
+class _Presser(TypedDict):
+    account: str
+    user_id: str
+    user_name: str
+
+
+def _presser(payload: Json) -> _Presser:
+    return {
+        "account": (at(payload, "user", "team_id") or at(payload, "team", "id"))[:32],
+        "user_id": at(payload, "user", "id")[:32],
+        "user_name": (at(payload, "user", "name") or at(payload, "user", "username"))[:100],
+    }
 
 
 def escape(text: str) -> str:

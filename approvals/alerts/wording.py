@@ -16,6 +16,8 @@ from tools.values import Row
 
 SHORTENED: Final = "The input is too long for a message. Read and approve it in Median."
 TEST: Final = "Median is set up here: requests that need a teammate are announced in this channel."
+REASON: Final = "Reason (optional, only for the team)"
+REASON_LIMIT: Final = 1_000
 _REASON: Final = 500  # characters of the reviewer's
 
 
@@ -34,6 +36,22 @@ class Shown:
     @property
     def decidable(self) -> bool:
         return not self.outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What the form for a reason to deny says. Plain texts, nothing escaped."""
+
+    approval_id: str
+    title: str
+    about: str
+
+
+def denial(approval: ToolApproval) -> Asked:
+    """Of a request that has its conversation, customer and workspace at hand."""
+    label, held = plain(approval.tool_label), approval.conversation
+    about = f"{plain(held.workspace.agent_name)} wants to run {label} for {plain(held.customer.display_name)}."
+    return Asked(approval_id=approval.id, title=f"Deny {label}?", about=about)
 
 
 def of(approval: ToolApproval, *, run: ToolRun | None, warnings: Iterable[Heed], link: str) -> Shown:

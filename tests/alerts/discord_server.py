@@ -73,9 +73,20 @@ def press(
     workspace_id: str, action: str, approval_id: str, *, user: str = "700000000000000001", id: str = ""
 ) -> HttpResponse:
     """Press a button as Discord tells of it."""
+    return _interact(workspace_id, 3, {"custom_id": f"{action}:{approval_id}"}, user=user, id=id)
+
+
+def send_off(workspace_id: str, custom_id: str, *, reason: str, user: str = "700000000000000001") -> HttpResponse:
+    """Fill in the form that a press opened, and send it off."""
+    field = {"type": 4, "id": 2, "custom_id": "reason", "value": reason}
+    data = {"custom_id": custom_id, "components": [{"type": 18, "id": 1, "component": field}]}
+    return _interact(workspace_id, 5, data, user=user)
+
+
+def _interact(workspace_id: str, kind: int, data: Json, *, user: str, id: str = "") -> HttpResponse:
     payload = {
-        "type": 3, "id": id or str(next(_interactions)), "application_id": "55", "token": "interaction-token",
-        "member": {"user": {"id": user, "username": "sam.okafor"}}, "data": {"custom_id": f"{action}:{approval_id}"},
+        "type": kind, "id": id or str(next(_interactions)), "application_id": "55", "token": "interaction-token",
+        "member": {"user": {"id": user, "username": "sam.okafor"}}, "data": data,
     }  # fmt: skip
     return post(workspace_id, json.dumps(payload).encode())
 

@@ -25,12 +25,14 @@ FORM = "application/x-www-form-urlencoded"
 
 @dataclass
 class Slack:
-    """`calls` are the methods and bodies that came; `messages` what the channel shows, by ts; `replies` go first."""
+    """`calls` are the methods and bodies that came; `messages` what the channel shows, by ts; `views` the forms that
+    were opened, by id; `replies` go first."""
 
     url: str = ""
     calls: list[tuple[str, Json]] = field(default_factory=list)
     messages: dict[str, Json] = field(default_factory=dict)
     whispers: list[Json] = field(default_factory=list)
+    views: dict[str, Json] = field(default_factory=dict)
     replies: deque[Reply] = field(default_factory=deque)
     _ts: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
@@ -38,6 +40,8 @@ class Slack:
         self.calls.append((method, body))
         if self.replies:
             return self.replies.popleft()
+        if method == "views.open":
+            return self._open(body["view"])
         error = _error(authorization, body)
         if not error and method == "chat.update" and body["ts"] not in self.messages:
             error = "message_not_found"
@@ -49,6 +53,14 @@ class Slack:
         else:
             self.messages[ts] = body
         return Reply(body={"ok": True, "ts": ts, "channel": body["channel"]})
+
+    def _open(self, view: Json) -> Reply:
+        texts = [view["title"]["text"], view["submit"]["text"], view["close"]["text"]]
+        if any(len(text) > 24 for text in texts) or len(view["private_metadata"]) > 3_000:
+            return Reply(body={"ok": False, "error": "invalid_arguments"})
+        id = f"V{len(self.views)}"
+        self.views[id] = view | {"id": id}
+        return Reply(body={"ok": True, "view": self.views[id]})
 
     @property
     def message(self) -> Json:
@@ -94,6 +106,15 @@ def pressed(action: str, approval_id: str, *, user: str, team: str = TEAM, trigg
         "actions": [{"action_id": action, "value": approval_id, "type": "button"}],
     }
     return urlencode({"payload": json.dumps(payload)})
+
+
+def send_off(workspace_id: str, view: Json, *, reason: str | None, user: str = "U0SAM") -> HttpResponse:
+    """Fill in the form and send it off as Slack tells of it."""
+    state = {"values": {"reason": {"reason": {"type": "plain_text_input", "value": reason}}}}
+    who = {"id": user, "username": user.lower(), "name": user.lower(), "team_id": TEAM}
+    payload = {"type": "view_submission", "team": {"id": TEAM}, "user": who, "view": view | {"state": state}}
+    body = urlencode({"payload": json.dumps(payload)})
+    return Client().post(f"/alerts/slack/{workspace_id}/", body, content_type=FORM, headers=signed(body))
 
 
 def signed(body: str, *, secret: str = SECRET, ahead_s: int = 0, timestamp: str = "") -> dict[str, str]:

@@ -11,7 +11,7 @@ from approvals.models import Alert, AlertChannel, AlertPress, State, ToolApprova
 from team.events import Kind
 from team.models import Event
 from tests.alerts.conftest import later, work
-from tests.alerts.discord_server import CHANNEL, Discord, buttons, post, press
+from tests.alerts.discord_server import CHANNEL, Discord, buttons, post, press, send_off
 from tests.alerts.json_server import Reply
 from tests.alerts.slack_server import Slack
 from tests.approvals.requests import request
@@ -79,6 +79,25 @@ def test_a_press_is_acknowledged_at_once_and_counts_once_for_a_linked_teammate(
     assert not AlertPress.objects.exclude(due_at=None).exists()
 
 
+def test_whoever_denies_is_asked_for_a_reason_at_once(fernhill: World, discord: Discord) -> None:
+    approval = request(fernhill)
+    work()
+    assert press(fernhill.fernhill.id, "deny", approval.id).json() == {"type": 6}  # a stranger is told how to link
+    work()
+    links.confirm(AlertPress.objects.get().id, by=fernhill.kim.actor)
+    asked = press(fernhill.fernhill.id, "deny", approval.id).json()
+    assert (asked["type"], asked["data"]["title"]) == (9, "Deny Refund order?")
+    form = asked["data"]["custom_id"]
+    assert send_off(fernhill.fernhill.id, form, reason="Third refund").json() == {"type": 6}
+    send_off(fernhill.fernhill.id, form, reason="Again", user="700000000000000002")
+    work()
+    approval.refresh_from_db()
+    assert (approval.state, approval.decided_by_id, approval.reason) == (State.DENIED, fernhill.kim.id, "Third refund")
+    assert "Denied by Kim · " in discord.message["embeds"][0]["description"].replace("\\", "")
+    assert [whisper["content"][:16] for whisper in discord.whispers] == ["Nothing was done"] * 2
+    assert press(fernhill.fernhill.id, "deny", approval.id).json() == {"type": 6}  # it is over: no form
+
+
 def test_discords_probes(fernhill: World, discord: Discord) -> None:
     ping, fernhill_id = b'{"type":1}', fernhill.fernhill.id
     assert (post(fernhill_id, ping).status_code, post(fernhill_id, ping).json()) == (200, {"type": 1})
@@ -110,8 +129,17 @@ def test_a_pause_a_refused_message_and_a_lost_channel(fernhill: World, discord: 
     assert buttons(discord.message) == ["Deny", "Open in Median"]  # in a smaller form
     assert Event.objects.get(kind=Kind.ALERT_FAILED).data["why"] == "Discord answered 500 to the message."
 
+    later(timedelta(seconds=13))
+    used_up = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset-After": "3.2"}
+    discord.replies.append(Reply(body={"id": "1"}, headers=used_up))
+    request(fernhill, tool="extendTrial", input_text="{}")
+    work()
+    request(fernhill, tool="cancelSubscription", input_text="{}")
+    before = len(discord.calls)
+    work()
+    assert len(discord.calls) == before  # its bucket is empty
+    later(timedelta(seconds=4))
     discord.replies.append(Reply(404, {"code": 10003, "message": "Unknown Channel"}))
-    request(fernhill, tool="closeAccount", input_text="{}")
     work()
     assert AlertChannel.objects.get().off == "Discord finds no such channel."
     assert discord.calls[-1][1] == f"channels/{CHANNEL}/messages"

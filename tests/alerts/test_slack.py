@@ -18,7 +18,7 @@ from team.events import Kind
 from team.models import Event, Teammate
 from tests.alerts.conftest import later, link, work
 from tests.alerts.json_server import Reply
-from tests.alerts.slack_server import CHANNEL, SECRET, Slack, buttons, press, signed, texts
+from tests.alerts.slack_server import CHANNEL, SECRET, Slack, buttons, press, send_off, signed, texts
 from tests.approvals.requests import lines_of, request
 from tests.world import World
 from tools.models import ToolRun
@@ -157,6 +157,48 @@ def test_the_link_is_checked_again_at_the_press(fernhill: World, slack: Slack, w
     assert [whisper["text"][:16] for whisper in slack.whispers] == ["Nothing was done"]
 
 
+def test_whoever_denies_is_asked_for_a_reason_and_checked_again_when_it_comes(fernhill: World, slack: Slack) -> None:
+    link(fernhill, fernhill.kim)
+    link(fernhill, fernhill.sam, user="U0OWNER")
+    approval = request(fernhill)
+    work()
+    press(fernhill.fernhill.id, "deny", approval.id)
+    press(fernhill.fernhill.id, "deny", approval.id, user="U0STRANGER")
+    work()
+    [view] = slack.views.values()
+    assert view["blocks"][0]["text"]["text"] == "Median AI wants to run Refund order for Ana Souza."
+    assert (view["blocks"][1]["optional"], ToolApproval.objects.get().state) == (True, State.PENDING)
+    roster.remove(fernhill.kim.id, by=fernhill.sam.actor)
+    send_off(fernhill.fernhill.id, view, reason="Not mine to say any more")
+    work()
+    assert [whisper["text"][:16] for whisper in slack.whispers] == ["Nothing was done"] * 2
+    assert ToolApproval.objects.get().state == State.PENDING
+
+    press(fernhill.fernhill.id, "deny", approval.id, user="U0OWNER")
+    work()
+    for _ in range(3):
+        answer = send_off(fernhill.fernhill.id, slack.views["V1"], reason=" Third refund\n", user="U0OWNER")
+        assert (answer.status_code, answer.content) == (200, b"")
+    work()
+    decided = ToolApproval.objects.get()
+    assert (decided.state, decided.decided_by_id, decided.reason) == (State.DENIED, fernhill.sam.id, "Third refund")
+    assert texts(slack.message)[-1].startswith("Denied by Sam · ")
+    assert "Third refund" not in str(slack.message)
+    assert len(slack.whispers) == 2
+
+
+@pytest.mark.parametrize("error", ["expired_trigger_id", "internal_error"])
+def test_where_the_form_does_not_open_the_press_itself_denies(fernhill: World, slack: Slack, error: str) -> None:
+    link(fernhill, fernhill.kim)
+    approval = request(fernhill)
+    work()
+    slack.replies.append(Reply(body={"ok": False, "error": error}))
+    press(fernhill.fernhill.id, "deny", approval.id)
+    work()
+    approval.refresh_from_db()
+    assert (approval.state, approval.decided_by_id, approval.reason) == (State.DENIED, fernhill.kim.id, "")
+
+
 def test_a_late_press_gets_the_published_sentence_and_the_message_is_rewritten(fernhill: World, slack: Slack) -> None:
     link(fernhill, fernhill.kim)
     approval = request(fernhill)
@@ -182,7 +224,7 @@ def test_of_two_who_press_at_once_one_decides(fernhill: World, slack: Slack) -> 
             connections.close_all()
 
     with ThreadPoolExecutor(2) as pool:
-        assert list(pool.map(one, [("approve", "U0SAM"), ("deny", "U0KIM")])) == [200, 200]
+        assert list(pool.map(one, [("approve", "U0SAM"), ("approve", "U0KIM")])) == [200, 200]
     work()
     assert len(kinds(Kind.APPROVED, Kind.DENIED)) == 1
     assert [whisper["text"] for whisper in slack.whispers] == ["This request has already been reviewed."]
