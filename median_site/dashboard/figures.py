@@ -12,7 +12,7 @@ from django.db.models.functions import TruncDate
 
 from approvals.models import DECIDABLE, State, ToolApproval
 from conversations.models import Conversation, Handler, Status
-from median_site.dashboard.requests import COUNTED_UP_TO
+from median_site.dashboard.queue import COUNTED_UP_TO
 from median_site.lib import clock, times
 from median_site.lib.actors import ActorKind
 from team.events import Kind

@@ -4,8 +4,10 @@ from collections.abc import Container, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Final, Self
 
-from django.db.models import CharField, F, OuterRef, Q, QuerySet, Subquery, Value
-from django.db.models.functions import Cast, Coalesce
+from django.db import connection
+from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models.expressions import RawSQL
+from django.db.models.functions import Coalesce
 from django.http import QueryDict
 from markupsafe import Markup
 
@@ -15,13 +17,39 @@ from median_site.dashboard import search
 from median_site.dashboard.keyset import Place
 from median_site.dashboard.search import NEWEST, Search
 from median_site.lib import clock
-from team import notifications
 from team.models import Notification, NotificationKind, Teammate
 
 PAGE: Final = 30
 COUNTED_UP_TO: Final = 100
 # Whether somebody has read a thread stands in no index: so many of the newest are looked at.
 LOOK: Final = 1_000
+
+COUNTS: Final = ("unread", "approval", "mine", "notices", "pending")
+_HERE: Final = "status = 'open' and (snoozed_until is null or snoozed_until <= %s)"
+# Each list is read in the order of its index, and only until there are enough.
+_COUNTED: Final = f"""
+    (select id, 'unread' from (
+        select id, attention, coalesce((
+                   select number from conversations_readmark m
+                    where m.workspace_id = c.workspace_id and m.conversation_id = c.id and m.teammate_id = %s
+               ), 0) as read
+          from conversations_conversation c where workspace_id = %s and {_HERE}
+         order by last_at desc, id desc limit {LOOK}
+     ) looked_at where attention > read limit {COUNTED_UP_TO})
+    union all
+    (select id, 'approval' from conversations_conversation
+      where workspace_id = %s and {_HERE} and waiting > 0 limit {COUNTED_UP_TO})
+    union all
+    (select id, 'mine' from conversations_conversation
+      where workspace_id = %s and {_HERE} and assignee_id = %s limit {COUNTED_UP_TO})
+    union all
+    (select id::text, 'notices' from team_notification
+      where workspace_id = %s and teammate_id = %s and read_at is null
+      order by team_notification.id desc limit {COUNTED_UP_TO})
+    union all
+    (select id, 'pending' from approvals_toolapproval
+      where workspace_id = %s and state = 'pending' and expires_at > %s order by expires_at limit {COUNTED_UP_TO})
+"""  # noqa: S608  # the code's own
 
 WHO: Final = {
     "all": "All",
@@ -142,33 +170,25 @@ def page(teammate: Teammate, *, by: Filter, before: str = "") -> Page:
     if place:
         rows = rows.filter(place.older("last_at"))
     if by.unread:
-        rows = _looked_at(rows).filter(attention__gt=F("read"))
-    rows = rows.select_related("customer", "assignee", "workspace")
+        rows = _unread(rows, limit=LOOK if by.q else PAGE + 1)
+    rows = rows.select_related("customer", "assignee")
     if by.q:
         found = search.among(rows, by.search, workspace_id=teammate.workspace_id, limit=PAGE + 1)
         passages = search.passages(found.rows[:PAGE], by.search, workspace_id=teammate.workspace_id)
-        return Page(_read(found.rows), _older(found.rows), passages, found.gave_up)
+        return Page(_read(found.rows, teammate), _older(found.rows), passages, found.gave_up)
     listed = list(rows.order_by(*NEWEST)[: PAGE + 1])
-    return Page(_read(listed), _older(listed))
+    return Page(_read(listed, teammate), _older(listed))
 
 
 def counted(teammate: Teammate) -> dict[str, list[str]]:
-    """Open conversations that this teammate has not read, that need approval, and that are theirs, and what they were
-    told and have not read, up to 100 of each: enough to count, and to keep counting. One query.
+    """Open conversations that this teammate has not read, that need approval, and that are theirs; what they were told
+    and have not read; and requests that wait. Up to 100 ids of each: enough to count, and to keep counting. One query.
     """
-    rows = Conversation.objects.filter(_here(), workspace_id=teammate.workspace_id).order_by()
-    of = {
-        "unread": _looked_at(_conversations(teammate).filter(_here())).filter(attention__gt=F("read")).order_by(),
-        "approval": rows.filter(waiting__gt=0),
-        "mine": rows.filter(assignee=teammate),
-    }
-    told = notifications.mine(teammate.actor).filter(read_at=None).order_by("-id")
-    first, *others = [
-        *(each.values_list("id", Value(name))[:COUNTED_UP_TO] for name, each in of.items()),
-        told.values_list(Cast("id", CharField()), Value("notices"))[:COUNTED_UP_TO],
-    ]
-    found = list(first.union(*others, all=True))
-    return {name: [id for id, tab in found if tab == name] for name in [*of, "notices"]}
+    whose, who, now = teammate.workspace_id, teammate.id, clock.now()
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNTED, [who, whose, now, whose, now, whose, now, who, whose, who, whose, now])
+        found = cursor.fetchall()
+    return {name: [str(id) for id, counts in found if counts == name] for name in COUNTS}
 
 
 def _here() -> Q:
@@ -185,11 +205,17 @@ def _conversations(teammate: Teammate) -> QuerySet[Conversation]:
     return drafts.writers(rows.annotate(read=Coalesce(Subquery(marks.values("number")[:1]), 0)))
 
 
-def _looked_at(rows: QuerySet[Conversation]) -> QuerySet[Conversation]:
-    return rows.filter(id__in=rows.order_by(*NEWEST).values("id")[:LOOK])
+def _unread(rows: QuerySet[Conversation], *, limit: int) -> QuerySet[Conversation]:
+    """The newest of the rows that are unread, at most `limit`: they are read in their order until there are so many."""
+    looked_at = rows.order_by(*NEWEST).values("id", "last_at", "attention", "read")[:LOOK]  # type: ignore[misc]  # annotated
+    sql, values = looked_at.query.sql_with_params()
+    unread = f"select id from ({sql}) looked_at where attention > read order by last_at desc, id desc limit {limit}"  # noqa: S608
+    return rows.filter(id__in=RawSQL(unread, values))  # noqa: S611  # the ORM's own
 
 
-def _read(rows: list[Conversation]) -> list[tuple[Conversation, bool]]:
+def _read(rows: list[Conversation], teammate: Teammate) -> list[tuple[Conversation, bool]]:
+    for row in rows:
+        row.workspace = teammate.workspace  # the one that all of them are in
     return [(row, row.attention > row.read) for row in rows[:PAGE]]  # type: ignore[attr-defined]  # annotated
 
 

@@ -10,13 +10,11 @@ from django.http import QueryDict
 from approvals import cards
 from approvals.models import DECIDABLE, State, ToolApproval
 from median_site.dashboard.keyset import Place
-from median_site.lib import clock
 from median_site.lib.text import clean
 from tools.models import Risk
 
 WAITING_PAGE: Final = 20
 SETTLED_PAGE: Final = 30
-COUNTED_UP_TO: Final = 100
 
 # status: its name, and the states that it means
 STATUSES: Final[Mapping[str, tuple[str, Sequence[State]]]] = {
@@ -98,12 +96,6 @@ def settled(workspace_id: str, *, by: Filter, before: Place | None = None) -> Pa
     found = list(rows.order_by("-requested_at", "-id")[: SETTLED_PAGE + 1])
     last = found[SETTLED_PAGE - 1] if len(found) > SETTLED_PAGE else None
     return Page(found[:SETTLED_PAGE], Place(last.requested_at, last.id) if last else None)
-
-
-def pending_ids(workspace_id: str) -> list[str]:
-    """Requests that wait for a teammate, up to 100 of them: enough to count, and to keep counting."""
-    rows = ToolApproval.objects.filter(workspace_id=workspace_id, state=State.PENDING, expires_at__gt=clock.now())
-    return list(rows.order_by("expires_at").values_list("id", flat=True)[:COUNTED_UP_TO])
 
 
 def _asked(workspace_id: str, by: Filter) -> QuerySet[ToolApproval]:

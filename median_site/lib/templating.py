@@ -1,6 +1,7 @@
 """The Jinja2 environment of every page and fragment: what templates may call. Nothing here knows who is asking."""
 
 import zlib
+from functools import lru_cache
 from typing import Final
 
 from django.templatetags.static import static
@@ -42,11 +43,14 @@ def environment(*, loader: BaseLoader, auto_reload: bool, **_: object) -> Enviro
     return made
 
 
+# A page has fifty of them, and a hundred icons.
+@lru_cache(maxsize=4096)
 def url(name: str, *args: str) -> str:
     """The path of a named URL: `url("inbox:thread", conversation.id)`."""
     return reverse(name, args=args)
 
 
+@lru_cache(maxsize=1024)
 def icon(name: str, label: str = "", *, css: str = "") -> Markup:
     """A symbol of the sprite. With a label it is an image that says so; without, it is only decoration."""
     spoken = Markup('role="img" aria-label="{}"').format(label) if label else Markup('aria-hidden="true"')
