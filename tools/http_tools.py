@@ -70,7 +70,8 @@ def check(raw: Mapping[str, Json], *, by: Actor, draft_id: str = "") -> tuple[De
     """
     definition, faults = http_checks.read(raw)
     name, url = str(raw.get("name") or "").strip(), str(raw.get("url") or "").strip()
-    if name and (taken := _taken(name, by=by, draft_id=draft_id)):
+    is_named = name and not any(fault.field == "name" for fault in faults)
+    if is_named and (taken := _taken(name, by=by, draft_id=draft_id)):
         faults.append(taken)
     if not any(fault.field == "url" for fault in faults) and (unreachable := _unreachable(url)):
         faults.append(unreachable)

@@ -3,7 +3,8 @@
 from typing import Annotated, Any, Literal
 
 from ninja import Query, Schema
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 Cursor = Annotated[str | None, Query(description="`next_cursor` of the page before.")]
 Wait = Annotated[
@@ -11,6 +12,16 @@ Wait = Annotated[
     Query(ge=0, description="Hold the answer until it changes, for at most so many seconds, 60 at the most."),
 ]
 Limit = Annotated[int, Query(ge=1, le=100, description="How many at most.")]
+
+
+def _without_nul(name: str) -> str:
+    if "\0" in name:
+        raise PydanticCustomError("nul", "It holds a NUL character")
+    return name
+
+
+# What something is found by. Prose is kept with its NULs made visible; a name or an id with one is nobody's.
+Name = Annotated[str, AfterValidator(_without_nul)]
 
 
 class Body(Schema):
@@ -22,14 +33,14 @@ class Deny(Body):
 
 
 class NewRun(Body):
-    tool: str = Field(max_length=64)
+    tool: Name = Field(max_length=64)
     input: dict[str, Any] = Field(default_factory=dict, description="By the tool's input schema.")
 
 
 class NewTest(Body):
     input: dict[str, Any] = Field(default_factory=dict)
-    as_customer: str | None = Field(None, max_length=255, description="The customer's id, as your server asserts it.")
-    conversation_id: str | None = Field(None, max_length=32)
+    as_customer: Name | None = Field(None, max_length=255, description="The customer's id, as your server asserts it.")
+    conversation_id: Name | None = Field(None, max_length=32)
 
 
 class NewEndpoint(Body):
@@ -51,7 +62,7 @@ class NewSecret(Body):
 
 
 class WhichCustomer(Body):
-    subject: str = Field(min_length=1, max_length=255, description="Your own id of the customer.")
+    subject: Name = Field(min_length=1, max_length=255, description="Your own id of the customer.")
     name: str = Field("", max_length=150)
     email: str = Field("", max_length=254)
 
@@ -63,7 +74,7 @@ class NewConversation(Body):
 
 
 Attachments = Annotated[
-    list[Annotated[str, Field(max_length=32)]], Field(max_length=5, description="Ids of files that your key sent up.")
+    list[Annotated[Name, Field(max_length=32)]], Field(max_length=5, description="Ids of files that your key sent up.")
 ]
 
 

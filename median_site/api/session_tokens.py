@@ -7,7 +7,7 @@ from pydantic import Field, StrictBool
 
 from median_site.api import answers, gate, shapes
 from median_site.api.gate import KeyRequest
-from median_site.api.inputs import Body
+from median_site.api.inputs import Body, Name
 from median_site.lib import clock
 from tools import keys, session_tokens
 
@@ -15,7 +15,7 @@ router = Router()
 
 
 class NewToken(Body):
-    subject: str = Field(min_length=1, max_length=255, description="Your own id of the customer.")
+    subject: Name = Field(min_length=1, max_length=255, description="Your own id of the customer.")
     anonymous: StrictBool = False
     claims: dict[str, object] = Field(default_factory=dict, description="Entitlements that tools may require.")
     email: str | None = Field(None, max_length=254)

@@ -122,6 +122,34 @@ def test_what_is_no_json_is_named(program: Program) -> None:
         assert said in error["message"]
 
 
+def test_a_nul_is_nobodys_name_and_visible_in_prose(world: World, program: Program) -> None:
+    nul, thread = "a\0bcdefgh", f"/conversations/{world.conversation.id}"
+    bodies: list[tuple[str, dict[str, object]]] = [
+        ("/conversations", MESSAGE | {"customer": {"subject": nul}}),
+        ("/conversations", MESSAGE | {"client_id": nul}),
+        (f"{thread}/tools/run", {"tool": nul}),
+        (f"{thread}/tools/run", {"tool": "subscription", "input": {"a": nul}}),
+        (f"{thread}/notes", {"text": "a", "attachments": [nul]}),
+        (f"{thread}/status", {"status": nul}),
+        ("/tools/subscription/test", {"conversation_id": nul}),
+        ("/tools/subscription/test", {"as_customer": nul}),
+        ("/tool-endpoints", {"url": nul}),
+        ("/tool-endpoints", {"url": "http://127.0.0.1:9/x", "secret": nul}),
+        ("/tool-endpoints", {"url": f"http://127.0.0.1:9/{nul}"}),
+        ("/tool-endpoints", {"kind": "mcp", "url": "http://127.0.0.1:9/x", "secret": nul}),
+        ("/webhooks", {"url": f"http://127.0.0.1:9/{nul}"}),
+        ("/webhooks", {"url": "http://127.0.0.1:9/", "kinds": [nul]}),
+        ("/http-tools", {"name": nul}),
+        ("/session-tokens", {"subject": nul}),
+        ("/session-tokens", {"subject": "a", "claims": {"a": nul}}),
+    ]
+    for path, body in bodies:
+        assert (path, body, program.post(path, body).status_code) == (path, body, 422)
+    shown = program.post("/conversations", MESSAGE | {"customer": {"subject": "u", "name": nul, "email": nul}}).json()
+    assert shown["customer"]["name"] == "a␀bcdefgh"
+    assert program.post(f"{thread}/notes", {"text": nul}).json()["text"] == "a␀bcdefgh"
+
+
 def test_a_body_of_ten_megabytes_is_refused(world: World, program: Program) -> None:
     answer = program.post("/conversations", MESSAGE | {"text": "x" * 10_000_000})
     assert answer.status_code == 413
