@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -16,6 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 from markupsafe import Markup
 
 from agent import assistant
+from agent.models.demo_assistant import UNDERSTOOD
 from agent.rows import AssistantExchange
 from approvals import access as approvals_access
 from approvals import cards
@@ -63,7 +65,8 @@ class Exchange:
 def page(request: TeammateRequest) -> HttpResponse:
     """The panel as a page of its own; for htmx what stands in it on every other page."""
     template = "assistant/_panel.html" if request.headers.get("HX-Request") else "assistant/page.html"
-    return render(request, template, {"list": draw(request.teammate.actor)})
+    understood = "" if settings.MEDIAN_ASSISTANT_URL else UNDERSTOOD  # the demo model's handful of questions
+    return render(request, template, {"list": draw(request.teammate.actor), "understood": understood})
 
 
 @require_POST

@@ -16,6 +16,7 @@ from median_site.dashboard import figures, queue, requests, together
 from median_site.lib import clock
 from median_site.lib.errors import DomainError, NotFound
 from median_site.lib.strict_json import Json
+from median_site.lib.text import excerpt
 from team.models import Teammate
 from tools import overview
 
@@ -97,7 +98,7 @@ def list_tools(given: Given, *, teammate: Teammate) -> Looked:
     tools: list[Json] = [
         {
             "tool": row.tool.name, "label": row.tool.label, "risk": row.tool.risk, "on": row.tool.switched_on,
-            "does": row.tool.description, "runs_in_7_days": row.runs, "failed_of_them": row.failed,
+            "does": excerpt(row.tool.description, 200), "runs_in_7_days": row.runs, "failed_of_them": row.failed,
         }
         for row in rows
     ]  # fmt: skip

@@ -9,3 +9,4 @@ import "./notices.js";
 import "./notify.js";
 import "./palette.js";
 import "./assistant.js";
+import "./card.js";

@@ -15,7 +15,10 @@
     panel.hidden = false;
     cover(phone.matches);
     sessionStorage.setItem(OPEN, "1");
-    if (!find("assistant-list")) await htmx.ajax("GET", link.getAttribute("href"), { target: panel, swap: "innerHTML" });
+    if (!find("assistant-list")) {
+      await htmx.ajax("GET", link.getAttribute("href"), { target: panel, swap: "innerHTML" });
+      htmx.process(panel); // it would only do so in a moment, and a question asked at once would leave the page
+    }
     if (from) (opener = from), find("assistant-question")?.focus();
   }
 

@@ -11,6 +11,7 @@
       event.preventDefault();
       asked = deny;
       document.getElementById("deny-title").textContent = `Deny ${deny.dataset.tool}?`;
+      document.getElementById("deny-who").textContent = deny.dataset.customer;
       form.reset();
       dialog.showModal();
     }

@@ -8,5 +8,4 @@ import "./attach-composer.js";
 import "./pictures.js";
 import "./slash.js";
 import "./run-dialog.js";
-import "./card.js";
 import "./asks.js";

@@ -167,6 +167,7 @@ def test_no_body_decides_what_is_approved(world: World, program: Program) -> Non
     deny, approve = (f"/v1/tool-approvals/{approval.id}/{verb}" for verb in ("deny", "approve"))
     for body, kind, status in [(b"[]", "application/json", 422), (b"a=b", "text/plain", 400), (b'{"a', "", 400)]:
         assert client.post(deny, body, content_type=kind).status_code == status
+    assert {client.generic(method, path).status_code for method in ("GET", "HEAD") for path in (deny, approve)} == {405}
     approval.refresh_from_db()
     assert approval.state == State.PENDING
     assert client.post(approve, b"null", content_type="text/plain").status_code == 200

@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 
 from approvals.models import ToolApproval
 from conversations import threads
+from conversations.models import Customer
 from team.events import Kind
 from team.models import Event
 from tests import agent_process
@@ -66,6 +67,27 @@ def test_a_teammate_asks_by_keyboard_and_decides_on_the_card(
 
     other.get_by_role("button", name="Clear").click()
     expect(other.get_by_text("Ask about threads and requests")).to_be_visible()
+
+
+def test_a_denial_asks_once_more_on_any_page_and_names_the_customer(
+    world: World, web: WebProcess, open_window: OpenWindow, wish: ToolApproval
+) -> None:
+    bo = Customer.objects.create(workspace=world.fernhill, subject="user_9", name="Bo")
+    another = threads.start(bo)  # whose thread is open meanwhile
+    page = open_window(web.url, world.sam)
+    page.goto(f"/inbox/{another.id}/")
+    page.keyboard.press("q")
+    expect(page.get_by_label("Ask the assistant")).to_be_focused()
+    page.keyboard.type("deny the refund")
+    page.keyboard.press("Enter")
+    page.locator("#assistant").get_by_role("button", name="Deny").click()
+    dialog = page.get_by_role("dialog", name="Deny Refund order?")
+    expect(dialog).to_contain_text("For Ana Souza. Median AI tells the customer")
+    dialog.get_by_label("Reason").fill("Paid back.")
+    dialog.get_by_role("button", name="Deny").click()
+    expect(card_of(page)).to_have_attribute("data-state", "denied")
+    assert ToolApproval.objects.get().reason == "Paid back."
+    assert page.url.endswith(f"/inbox/{another.id}/")
 
 
 def test_a_card_that_the_page_has_already_stands_there_alone(

@@ -306,4 +306,6 @@ def test_the_page_holds_no_inline_script_style_or_handler_and_a_visitors_markup_
 
     for path in ["/approvals/", f"/approvals/together/?answer=approve&id={approval.id}"]:
         page = browser.get(path).content.decode()
-        assert not re.search(r"<script(?![^>]* src=)|<style|\sstyle=|<[^>]*\son\w+=|<img", page)
+        assert "<img" not in page
+        without_values = re.sub(r'="[^"]*"', "=", page)
+        assert not re.search(r"<script(?![^>]* src=)|<style|\sstyle=|<[^>]*\son\w+=", without_values)

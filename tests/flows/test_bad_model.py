@@ -73,6 +73,7 @@ def test_a_model_that_answers_nonsense_twice_leaves_the_customer_to_a_person(
         ("orderStatus", "{orderNumber:'ORD-1042'}"),
         ("orderStatus", '{"orderNumber":"ORD-1042",}'),
         ("orderStatus", '```json\n{"orderNumber":"ORD-1042"}\n```'),
+        ("orderStatus", '{"orderNumber":"ORD-1042","orderNumber":"ORD-2"}'),
         ("orderStatus", '["q":1]'),
         ("orderStatus", '["ORD-1042"]'),
         ("orderStatus", '{"orderNumber":"ORD-1042"} and more'),
