@@ -6,7 +6,7 @@ second gets the published sentence; the row, the line, the run and the push are 
 
 from collections.abc import Collection, Mapping
 from datetime import timedelta
-from typing import Final
+from typing import Final, cast
 
 from django.db import transaction
 
@@ -125,7 +125,9 @@ def expire_all(approval_ids: Collection[str], *, because: ExpiredBecause) -> int
     entry = Entry(kind=Kind.EXPIRED, by=system(""), data={"because": because.value})
     statement = Statement()
     reviews.close(ReviewOutcome.DROPPED, to=statement)
-    return late + len(_move(approval_ids, set_to, where=where, entry=entry, statement=statement))
+    # One row, whatever their number: each would carry the doorbells of all.
+    ((count,),) = _move(approval_ids, set_to, where=where, entry=entry, statement=statement, give="count(*)")
+    return late + cast(int, count)
 
 
 def settle(*, failed: bool, to: Statement) -> None:
@@ -187,11 +189,12 @@ def _move(
     entry: Entry,
     statement: Statement,
     workspace_id: str = "",
+    give: str = "",
 ) -> list[Row]:
     """Move those of these requests that can be decided, with a row of the log each and all that the statement adds.
 
     `where` says more about a request `a` in a conversation `c`. With a `workspace_id` those of other workspaces do not
-    exist. Gives the ones that moved, for `rows.load`.
+    exist. Gives the ones that moved, for `rows.load`, or what is to be given of them.
     """
     among_them, value = among(approval_ids)
     these, values = f"a.id {among_them}", [value]
@@ -209,7 +212,7 @@ def _move(
         marks.add(to=statement)
     events.add(entry, to=statement)
     bulk.advance(to=statement)
-    give = f"{rows.columns(ToolApproval, of='moved')} from moved"
+    give = f"{give or rows.columns(ToolApproval, of='moved')} from moved"
     return statement.run(lock=_LOCK.format(these), values=values, give=give, for_many=len(approval_ids) > 1)
 
 

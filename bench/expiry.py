@@ -17,12 +17,15 @@ from django.db import connection, connections  # noqa: E402
 
 from approvals import decisions, expiry  # noqa: E402
 from approvals.models import ToolApproval  # noqa: E402
+from bench import _bulk  # noqa: E402
 from median_site.lib import clock  # noqa: E402
 from tests import world as worlds  # noqa: E402
 
 FEW = 10_000
 DUE = 1_000
 ROUNDS = 5
+IDLE = 200
+TABLES = ("conversations_conversation", "approvals_toolapproval", "conversations_item")
 
 
 def run(sql: str, *values: str | int | datetime | None) -> list[tuple[datetime, ...]]:
@@ -33,6 +36,11 @@ def run(sql: str, *values: str | int | datetime | None) -> list[tuple[datetime, 
 
 def fill(world: worlds.World, *, first: int, last: int) -> None:
     """Conversations with one open request and its card each, due between tomorrow and the day after."""
+    with _bulk.loading(*TABLES, rows=last - first + 1):
+        insert(world, first=first, last=last)
+
+
+def insert(world: worlds.World, *, first: int, last: int) -> None:
     tool = world.tool("refundOrder")
     run(
         "insert into conversations_conversation (workspace_id, id, customer_id, channel, status, handler, version,"
@@ -57,7 +65,6 @@ def fill(world: worlds.World, *, first: int, last: int) -> None:
         " from generate_series(%s::int, %s::int) n",
         world.fernhill.id, first, last,
     )  # fmt: skip
-    run("analyze")
 
 
 def make_due(first: int, last: int) -> None:
@@ -103,6 +110,11 @@ def bare_sweep() -> None:
         at = max(row[0] for row in rows)
 
 
+def denied(world: worlds.World, approval_id: str) -> float:
+    """Seconds that a decision takes."""
+    return timed(lambda: decisions.deny(approval_id, by=world.sam.actor))[0]
+
+
 class Deciding:
     """A teammate who goes on deciding what is not due; `samples` are seconds a decision."""
 
@@ -123,9 +135,7 @@ class Deciding:
         for approval_id in ids:
             if self._over.wait(0.02):
                 break
-            began = time.perf_counter()
-            decisions.deny(approval_id, by=world.sam.actor)
-            self.samples.append(time.perf_counter() - began)
+            self.samples.append(denied(world, approval_id))
         connections.close_all()
 
 
@@ -157,13 +167,16 @@ def main(many: int = 1_000_000, at_once: int = 900_000) -> None:
     make_due(kept + half + 1, kept + 2 * half)
     run("vacuum analyze")
     not_due = [f"call_{n}" for n in range(kept - DUE + 1, kept)]
-    with Deciding(world, not_due) as deciding:
+    idle = [denied(world, approval_id) for approval_id in not_due[:IDLE]]
+    with Deciding(world, not_due[IDLE:]) as deciding:
         [ours] = timed(expiry.expire_due)
     harness.report(
         f"{half:,} due at once, with lines and events, against the bare update", [ours], ratio=ours / bare,
         a_row_us=round(ours / half * 1e6, 1),
     )  # fmt: skip
-    harness.report("a decision meanwhile", deciding.samples)
+    harness.report("a decision while nothing expires", idle)
+    ratio = harness.ratio_of(deciding.samples, idle)
+    harness.report("a decision meanwhile, against that", deciding.samples, ratio=ratio)
     if ToolApproval.objects.due(clock.now()).exists():
         raise SystemExit("The sweep left something due.")
 
