@@ -60,7 +60,7 @@ async def test_any_other_address_gives_the_file_for_a_minute(prefix: str) -> Non
     ("method", "name", "status"),
     [
         ("GET", "css/none.css", 404),
-        ("GET", "../manage.py", 404),
+        ("GET", "%2E%2E%2Fmanage.py", 404),
         ("POST", "js/app.js", 405),
         ("HEAD", "js/app.js", 200),
     ],
