@@ -57,7 +57,7 @@
   });
 
   // On a phone a row of tabs is wider than the screen.
-  const showTab = () => document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  const showTab = () => document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   document.addEventListener("htmx:afterSettle", showTab);
   showTab();
 
