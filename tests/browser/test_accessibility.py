@@ -6,21 +6,27 @@ console errors and on violations of the policy too.
 
 from collections.abc import Iterator
 from io import StringIO
+from pathlib import Path
 
 import pytest
+from allauth.mfa.models import Authenticator
+from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
+from allauth.mfa.totp.internal import auth as totp_auth
 from django.core.management import call_command
 from playwright.sync_api import Page, expect
 
 from approvals.models import State, ToolApproval
 from conversations import lessons
 from conversations.models import Conversation, Customer
+from median_site.preview.views import ERRORS, GROUPS
 from team import invitations
 from team.models import Notification, NotificationKind, Teammate
 from tests import world as worlds
-from tests.browser.axe import DESK, PHONE, Judge
+from tests.browser.axe import EVERY_LOOK, LOOKS, PHONE, Judge
 from tests.browser.conftest import OpenWindow
 from tests.chromium import Complaints
-from tests.web_process import WebProcess
+from tests.web_process import WebProcess, serving
+from tests.world import World
 from tools import http_tools, tool_versions
 from tools.models import Endpoint
 from webhooks import deliveries, subscriptions
@@ -34,6 +40,8 @@ STOCK = {
     "method": "GET",
     "url": "http://127.0.0.1:9/stock",
 }
+PASSWORD = "correct horse battery"
+PASSKEY = {"name": "This laptop", "credential": {"clientExtensionResults": {"credProps": {"rk": True}}}}
 # Threads that between them have every line and every state of a card.
 THREADS = ("Mei-Lin Chou", "Jonas Weber", "حسن المصري", "Oliver Banks", "Ana Souza")
 PAGES = {
@@ -45,9 +53,18 @@ PAGES = {
     + [f"/agent/tools/{part}" for part in ("", "endpoints/{endpoint}/", "refundOrder/", "stockLevel/")]
     + [f"/agent/tools/http/{part}" for part in ("new", "differences", "versions/", "versions/1/", "import")],
     "settings": ["/settings/"]
-    + [f"/settings/{part}/" for part in ("people", "replies", "keys", "webhooks", "webhooks/{webhook}", "account")],
-    "account": [f"/accounts/{part}/" for part in ("password/change", "reauthenticate", "logout")]
-    + [f"/accounts/2fa/{part}/" for part in ("totp/activate", "webauthn/add")],
+    + [f"/settings/{part}/" for part in ("people", "replies", "widget", "keys", "email", "discord", "alerts")]
+    + [f"/settings/{part}/" for part in ("alerts/own", "webhooks", "webhooks/{webhook}", "account")],
+    "account": [f"/accounts/{part}/" for part in ("password/change", "logout")] + ["/v1/docs", "/assistant/"],
+}
+FRAMES = ["/", "/inbox/", "/settings/"]
+SECOND_STEPS = {
+    "totp/activate": "Turn on an authenticator app",
+    "webauthn/add": "Add a passkey",
+    "webauthn": "Your passkeys",
+    "recovery-codes/generate": "Make new recovery codes?",
+    "recovery-codes": "Recovery codes",
+    "totp/deactivate": "Turn off the authenticator app?",
 }
 
 
@@ -71,8 +88,8 @@ def sam(transactional_db: None) -> Teammate:
 
 
 @pytest.fixture
-def judge(web: WebProcess, open_window: OpenWindow, sam: Teammate) -> Iterator[Judge]:
-    judge = Judge(open_window(web.url, sam))
+def judge() -> Iterator[Judge]:
+    judge = Judge()
     yield judge
     assert judge.found == []
 
@@ -84,10 +101,9 @@ def thread_of(name: str) -> str:
 def put_away(page: Page, dialog: str) -> None:
     page.keyboard.press("Escape")
     expect(page.locator(dialog)).to_be_hidden()
-    page.set_viewport_size(DESK)
 
 
-def test_pages(judge: Judge, sam: Teammate, complaints: Complaints) -> None:
+def pages(judge: Judge, sam: Teammate, complaints: Complaints) -> None:
     ids = {
         "customer": Customer.objects.get(name="Mei-Lin Chou").id,
         "waiting": ToolApproval.objects.filter(state=State.PENDING)[0].id,
@@ -97,11 +113,11 @@ def test_pages(judge: Judge, sam: Teammate, complaints: Complaints) -> None:
         "webhook": subscriptions.listed(sam.workspace_id)[0].id,
     }
     for address in [thread_of(name) for name in THREADS] + sum(PAGES.values(), []):
-        judge.visit(address.format(**ids))
+        judge.visit(address.format(**ids), looks=EVERY_LOOK if address in FRAMES else LOOKS)
     complaints.take("404")
 
 
-def test_what_opens_in_a_thread(judge: Judge) -> None:
+def what_opens_in_a_thread(judge: Judge) -> None:
     page = judge.page
     page.goto(thread_of("Mei-Lin Chou"))
     reply, options = page.locator("#reply"), page.locator("#slash [role=option]:visible")
@@ -141,7 +157,7 @@ def test_what_opens_in_a_thread(judge: Judge) -> None:
     judge.see("the details, opened on a phone")
 
 
-def test_what_opens_on_other_pages(judge: Judge, complaints: Complaints) -> None:
+def what_opens_on_other_pages(judge: Judge, complaints: Complaints) -> None:
     page = judge.page
     endpoint = Endpoint.objects.get().url
     page.goto("/agent/tools/")
@@ -164,6 +180,12 @@ def test_what_opens_on_other_pages(judge: Judge, complaints: Complaints) -> None
         judge.see(f"the drawer of {link}")
         put_away(page, "#drawer")
 
+    page.goto("/inbox/?q=zzz")
+    expect(page.get_by_text("No message, customer or order has this word.")).to_be_visible()
+    judge.see("a search that finds nothing")
+    page.get_by_role("link", name="Assistant").click()
+    expect(page.get_by_label("Ask the assistant")).to_be_focused()
+    judge.see("the assistant's panel")
     page.goto("/approvals/")
     page.locator("#choose-all").check()
     page.get_by_role("button", name="Deny chosen").click()
@@ -181,16 +203,8 @@ def test_what_opens_on_other_pages(judge: Judge, complaints: Complaints) -> None
     judge.see("the key, once")
 
 
-def test_signed_out_and_the_widget(judge: Judge, web: WebProcess, open_window: OpenWindow) -> None:
-    judge.watch(open_window(web.url))
+def the_widget(judge: Judge) -> None:
     page = judge.page
-    for address in ("password/reset", "password/reset/done", "signup", "login"):
-        judge.visit(f"/accounts/{address}/")
-    page.get_by_label("Email").fill("sam@fernhill.example")
-    page.get_by_label("Password").fill("wrong")
-    page.get_by_role("button", name="Sign in", exact=True).click()
-    expect(page.get_by_role("alert")).to_be_visible()
-    judge.see("a wrong password")
     page.goto("/widget/fernhill/")
     expect(page.locator("#w-intro")).to_be_visible()
     judge.see("the widget, new")
@@ -199,3 +213,63 @@ def test_signed_out_and_the_widget(judge: Judge, web: WebProcess, open_window: O
         page.goto(f"/widget/fernhill/#token={worlds.session_token(Customer.objects.get(name=name))}")
         expect(page.locator(".w-msg").first).to_be_visible()
         judge.see(f"the widget of {name}")
+
+
+def test_pages_and_what_opens_on_them(
+    judge: Judge, web: WebProcess, open_window: OpenWindow, sam: Teammate, complaints: Complaints
+) -> None:
+    """In one window: making the demo's workspace takes as long as looking at ten pages of it."""
+    judge.watch(open_window(web.url, sam))
+    pages(judge, sam, complaints)
+    what_opens_in_a_thread(judge)
+    what_opens_on_other_pages(judge, complaints)
+    judge.watch(open_window(web.url))
+    the_widget(judge)
+
+
+def sign_in(page: Page, password: str) -> None:
+    page.goto("/accounts/login/")
+    page.get_by_label("Email").fill("sam@fernhill.example")
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Sign in", exact=True).click()
+
+
+def test_signing_in_and_the_second_step(judge: Judge, web: WebProcess, open_window: OpenWindow, world: World) -> None:
+    judge.watch(open_window(web.url))
+    page = judge.page
+    for address in ("password/reset", "password/reset/done", "signup", "login"):
+        judge.visit(f"/accounts/{address}/")
+    sign_in(page, "wrong")
+    expect(page.get_by_role("alert")).to_be_visible()
+    judge.see("a wrong password")
+
+    sign_in(page, PASSWORD)
+    page.wait_for_url("**/inbox/")
+    judge.visit("/accounts/2fa/totp/activate/")
+    page.get_by_label("Password").fill(PASSWORD)  # it has to be given again before any of these
+    page.get_by_role("button", name="Go on").click()
+    for address, heading in SECOND_STEPS.items():
+        if address == "webauthn":
+            totp_auth.TOTP.activate(world.sam.user, totp_auth.generate_totp_secret())
+            RecoveryCodes.activate(world.sam.user)
+            Authenticator.objects.create(user=world.sam.user, type="webauthn", data=PASSKEY)
+        judge.visit(f"/accounts/2fa/{address}/")
+        expect(page.get_by_role("heading", level=1)).to_have_text(heading)
+    Authenticator.objects.filter(type="webauthn").delete()
+
+    judge.watch(open_window(web.url))
+    sign_in(judge.page, PASSWORD)
+    expect(judge.page.get_by_role("heading", level=1)).to_have_text("Your second step")
+    judge.see("the second step")
+
+
+def test_the_preview(
+    judge: Judge, open_window: OpenWindow, complaints: Complaints, django_db_setup: None, tmp_path: Path
+) -> None:
+    with serving(tmp_path / "web.log", MEDIAN_DEBUG="1") as web:
+        judge.watch(open_window(web.url))
+        for group in GROUPS:
+            judge.visit(f"/preview/{group}/")
+        for status in ERRORS:
+            judge.visit(f"/preview/errors/{status}/")
+            complaints.take(str(status))
