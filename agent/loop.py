@@ -32,6 +32,8 @@ from mail import outbox as mail_outbox
 from mail import sending as mail_sending
 from median_site.lib import live
 from median_site.lib.db import at_once, in_thread
+from notifications import digests, pushes
+from notifications import sending as pushing
 from team import chain
 from tools import calls, runs, sync
 from webhooks import deliveries, sending
@@ -52,6 +54,8 @@ MAILS: Final = 8
 DISCORD_MESSAGES: Final = 16
 ALERTS: Final = 32
 PRESSES: Final = 32
+PUSHES: Final = 64
+DIGESTS: Final = 8
 
 
 class _Hands(dict[str, asyncio.Task[None]]):
@@ -94,6 +98,8 @@ class AgentProcess:
         self._discord_posts = _Hands(DISCORD_MESSAGES)
         self._alerts = _Hands(ALERTS)  # by channel
         self._presses = _Hands(PRESSES)
+        self._pushes = _Hands(PUSHES)
+        self._digests = _Hands(DIGESTS)
         self._rung = asyncio.Event()
         self._stopping = asyncio.Event()
 
@@ -144,7 +150,7 @@ class AgentProcess:
                 return
 
     async def _take_deliveries(self) -> None:
-        """What leaves for webhooks, Slack, Discord and mail, and what came from there."""
+        """What leaves for webhooks, Slack, Discord, mail and teammates' browsers, and what came from there."""
         under_way = Counter(key.partition("/")[0] for key in self._deliveries)
         for delivery in await in_thread(deliveries.claim, limit=self._deliveries.room, under_way=under_way):
             key = f"{delivery.webhook_id}/{delivery.id}"
@@ -159,6 +165,10 @@ class AgentProcess:
             self._start(self._discord_came, came.id, self._ring_after(discord_inbound.take(came)))
         for post in await in_thread(discord_outbox.claim, limit=self._discord_posts.room):
             self._start(self._discord_posts, post.id, self._ring_after(discord_sending.run(post)))
+        for push in await in_thread(pushes.claim, limit=self._pushes.room):
+            self._start(self._pushes, push.id, pushing.run(push))
+        for digest in await in_thread(digests.claim, limit=self._digests.room):
+            self._start(self._digests, digest.pk, digests.run(digest))
 
     async def _turn(self, turn: Turn) -> None:
         try:
@@ -241,6 +251,8 @@ class AgentProcess:
             *self._discord_posts.values(),
             *self._alerts.values(),
             *self._presses.values(),
+            *self._pushes.values(),
+            *self._digests.values(),
         ]
         await asyncio.gather(*out, *held, *helpers, return_exceptions=True)
         await sync.settle()

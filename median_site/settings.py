@@ -68,6 +68,7 @@ INSTALLED_APPS = [
     "mail",
     "discord",
     "approvals",
+    "notifications",
     "agent",
     "median_site",
 ]

@@ -5,6 +5,7 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 
 from median_site.dashboard import account
+from notifications import views as notification_views
 from team import join_views
 
 urlpatterns = [
@@ -25,6 +26,8 @@ urlpatterns = [
     path("channels/discord/", include("discord.hook_urls")),
     path("settings/discord/", include("discord.urls")),
     path("settings/email/", include("mail.urls")),
+    path("settings/notifications/", include("notifications.urls")),
+    path("push-worker.js", notification_views.worker, name="push_worker"),
     path("settings/", include("team.urls")),
     path("join/<str:token>/", join_views.join, name="join"),
     path("me/theme", account.theme, name="theme"),

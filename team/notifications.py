@@ -2,7 +2,7 @@
 people (mail, the browser's own push) reads the same rows."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Final
 
@@ -11,9 +11,15 @@ from django.db.models import QuerySet
 from median_site.lib import clock, live
 from median_site.lib.actors import Actor, ActorKind
 from team.models import Notification, NotificationKind, Teammate
+from team.signals import notified
 
 KEPT: Final = timedelta(days=365)
 BATCH: Final = 5_000
+SAYS: Final[Mapping[str, str]] = {
+    NotificationKind.MENTION: "{who} mentioned you",
+    NotificationKind.ASSIGNED: "{who} assigned the thread to you",
+    NotificationKind.WAITING: "The snooze is over",
+}
 
 
 def notify(
@@ -40,7 +46,9 @@ def add(rows: Iterable[Notification]) -> None:
         return
     team = Teammate.objects.filter(id__in={row.teammate_id for row in asked}, removed_at=None)
     there = set(team.values_list("workspace_id", "id"))
-    _ring(Notification.objects.bulk_create(row for row in asked if (row.workspace_id, row.teammate_id) in there))
+    told = Notification.objects.bulk_create(row for row in asked if (row.workspace_id, row.teammate_id) in there)
+    notified.send(sender=Notification, rows=told)
+    _ring(told)
 
 
 def read_thread(conversation_id: str, *, by: Actor, number: int) -> None:
@@ -70,6 +78,13 @@ def forget_old() -> int:
     old = [id for id, created_at in oldest if created_at < before]
     Notification.objects.filter(id__in=old).delete()
     return len(old)
+
+
+def says(row: Notification) -> str:
+    """What the teammate is told, in a few words: "Kim mentioned you"."""
+    teammate = Actor(ActorKind.TEAMMATE, row.workspace_id, name=row.by_name)
+    said = SAYS[row.kind].format(who=teammate.short_name if row.by_id else row.by_name)
+    return said[:1].upper() + said[1:]
 
 
 def mine(by: Actor) -> QuerySet[Notification]:

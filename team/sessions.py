@@ -39,7 +39,7 @@ def listed(user: User, *, current: str) -> list[SignedIn]:
     rows = list(_open(user).order_by("-created_at")[:SHOWN])
     rows.sort(key=lambda row: row.session_key != current)
     return [
-        SignedIn(row.pk, _browser(row.user_agent), row.ip, row.created_at, row.session_key == current) for row in rows
+        SignedIn(row.pk, browser_of(row.user_agent), row.ip, row.created_at, row.session_key == current) for row in rows
     ]
 
 
@@ -76,8 +76,8 @@ def _open(user: User) -> QuerySet[UserSession]:
     return rows
 
 
-def _browser(agent: str) -> str:
-    """Chrome on Linux"""
+def browser_of(agent: str) -> str:
+    """Chrome on Linux, from a User-Agent."""
     browser = next((name for mark, name in BROWSERS.items() if mark in agent), "")
     system = next((name for mark, name in SYSTEMS.items() if mark in agent), "")
     return f"{browser} on {system}" if browser and system else browser or system or "A browser"

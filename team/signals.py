@@ -5,6 +5,9 @@ from django.dispatch import Signal
 # events: list[team.models.Event], the rows just written in one go; for what can be done for many at once.
 events_recorded = Signal()
 
+# rows: list[team.models.Notification], just written: what teammates are told personally.
+notified = Signal()
+
 # workspace_id: str. An owner deleted it: nothing of it may leave any more.
 workspace_closed = Signal()
 

@@ -18,6 +18,7 @@ ROWS = [
      "median_site.shell_urls", "median_site.jobs",
      "median_site.serve"],
     ["agent"],
+    ["notifications"],
     ["approvals"],
     ["webhooks", "mail", "discord"],
     ["tools"],
@@ -25,7 +26,10 @@ ROWS = [
     ["team"],
     ["median_site.lib"],
 ]  # fmt: skip
-APPS = ["median_site", "agent", "approvals", "webhooks", "mail", "discord", "tools", "conversations", "team"]
+APPS = [
+    "median_site", "agent", "notifications", "approvals", "webhooks", "mail", "discord", "tools", "conversations",
+    "team",
+]  # fmt: skip
 LIMITS = {"models.py": 400}
 FORBIDDEN_NAMES = {"utils.py", "helpers.py", "services.py", "managers.py", "common.py", "misc.py"}
 

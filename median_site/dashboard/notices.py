@@ -1,6 +1,6 @@
 """What a teammate was told: the page of it, the push of it, and marking it read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,19 +11,13 @@ from markupsafe import Markup
 
 from conversations.models import Conversation, Item, ItemKind
 from median_site.lib import fragments, live, text
-from median_site.lib.actors import Actor, ActorKind
 from median_site.lib.errors import NotFound
 from team import notifications
 from team.access import TeammateRequest, same_person, teammate_required
-from team.models import Notification, NotificationKind
+from team.models import Notification
 
 PAGE: Final = 30
 COUNTED_UP_TO: Final = 100
-SAYS: Final[Mapping[str, str]] = {
-    NotificationKind.MENTION: "{who} mentioned you",
-    NotificationKind.ASSIGNED: "{who} assigned the thread to you",
-    NotificationKind.WAITING: "The snooze is over",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +78,7 @@ def draw(rows: Sequence[Notification]) -> list[Notice]:
     for row in rows:
         customer = customers.get(row.conversation_id)
         if customer:
-            teammate = Actor(ActorKind.TEAMMATE, row.workspace_id, name=row.by_name)
-            says = SAYS[row.kind].format(who=teammate.short_name if row.by_id else row.by_name)
-            says = says[:1].upper() + says[1:]
+            says = notifications.says(row)
             note = said.get((row.conversation_id, row.number), "")
             html = fragments.render("notices/_notice.html", row=row, says=says, customer=customer, note=note)
             drawn.append(Notice(row, f"{says}: {customer.display_name}", html))

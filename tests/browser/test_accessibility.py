@@ -54,7 +54,7 @@ PAGES = {
     + [f"/agent/tools/http/{part}" for part in ("new", "differences", "versions/", "versions/1/", "import")],
     "settings": ["/settings/"]
     + [f"/settings/{part}/" for part in ("people", "replies", "widget", "keys", "email", "discord", "alerts")]
-    + [f"/settings/{part}/" for part in ("alerts/own", "webhooks", "webhooks/{webhook}", "account")],
+    + [f"/settings/{part}/" for part in ("alerts/own", "webhooks", "webhooks/{webhook}", "notifications", "account")],
     "account": [f"/accounts/{part}/" for part in ("password/change", "logout")] + ["/v1/docs", "/assistant/"],
 }
 FRAMES = ["/", "/inbox/", "/settings/"]

@@ -23,9 +23,11 @@ from conversations import attachments, saved_replies, threads
 from conversations.models import Customer, Lesson
 from median_site.lib import clock, hub, ids
 from median_site.lib.db import in_thread
+from notifications import browsers
 from team import api_keys, invitations
 from team.models import Notification, NotificationKind, Teammate
 from tests.approvals.requests import request
+from tests.notifications.push_service import Keys
 from tests.page_socket import PageSocket, signed_in
 from tests.world import World
 from tools import runs
@@ -33,8 +35,12 @@ from tools.models import HttpTool, Starter, ToolVersion
 from webhooks import deliveries, subscriptions
 
 # No id of a workspace in them: sign-in, the widget (which asks for a session token), public keys, forms of an export,
-# an invitation's link (whoever has it may join), what only Slack or Discord can sign, where mail is handed in.
-OPEN = re.compile(r"accounts/|widget/|w/<slug:slug>/|v1/docs|logs/export|join/|alerts/|channels/")
+# an invitation's link (whoever has it may join), what only Slack or Discord can sign, where mail is handed in,
+# the link in a mail to a teammate.
+OPEN = re.compile(
+    r"accounts/|widget/|w/<slug:slug>/|v1/docs|logs/export|join/|alerts/|channels/"
+    r"|settings/notifications/stop/"
+)
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 FIELDS = {"text": "Hi", "reason": "No", "url": "https://elsewhere.example/tools", "on": "1", "number": "1"}
 FIELDS |= {"role": "member", "title": "Hello"}
@@ -112,6 +118,9 @@ def theirs(world: World) -> dict[str, str]:
     key, _ = api_keys.make(by=world.sam.actor, name="Deploy script", scopes=["read"])
     webhook, _ = subscriptions.add("http://127.0.0.1:9/hook", by=world.sam.actor)
     delivery = deliveries.test(webhook.id, by=world.sam.actor)
+    browser = browsers.add(
+        world.kim, address="http://127.0.0.1:9/push", name="Kim's", session_key="none", **Keys().given
+    )  # fmt: skip
     session_key = signed_in(world.kim)[1].split("=", 1)[1]
     reply = saved_replies.add(by=world.sam.actor, title="Shipping", wording="It takes 2 to 5 days.")
     session = UserSession.objects.create(pk=80_808, user=world.kim.user, ip="127.0.0.1", session_key=session_key)
@@ -150,6 +159,7 @@ def theirs(world: World) -> dict[str, str]:
         "webhook_id": webhook.id,
         "delivery_id": delivery.id,
         "notice_id": str(notice.pk),
+        "browser_id": browser.id,
         "reply_id": reply.id,
     }
 
