@@ -34,9 +34,12 @@ _SPECIAL: Final = re.compile(f"[{re.escape(string.punctuation)}]")
 _OFF: Final[Mapping[str, str]] = {
     "10003": "Discord finds no such channel.",
     "10004": "Discord finds no such server.",
+    "10007": "The customer has left the server.",
+    "10013": "Discord finds no such user.",
     "50001": "The bot is not in the server, or may not see the channel.",
     "50007": "The customer takes no direct messages from the bot.",
     "50013": "The bot may not write in the channel.",
+    "50278": "The customer has left every server that the bot is in.",
     "50083": "The channel is an archived thread.",
     "160005": "The thread is locked.",
 }

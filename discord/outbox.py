@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from conversations import threads
-from conversations.models import SAID, Channel, Item, ItemKind
+from conversations.models import SAID, Item, ItemKind
 from discord import channels, wording
 from discord.models import DiscordChannel, DiscordInteraction, DiscordPlace, DiscordPost, PostState
 from median_site.lib import actors, clock
@@ -30,17 +30,18 @@ _SAYS: Final = {Kind.CUSTOMER_WROTE, Kind.AGENT_REPLIED, Kind.TEAMMATE_REPLIED, 
 def queue(linked: Iterable[Event], *, workspace_id: str) -> None:
     """Post what these newly linked events left in threads, in the caller's transaction; again changes nothing."""
     said = {event.conversation_id for event in linked if event.kind in _SAYS and event.conversation_id}
-    channel = channels.of(workspace_id) if said else None
-    if channel is None:
+    held = DiscordPlace.objects.filter(workspace_id=workspace_id, conversation_id__in=said)
+    places = list(held.values_list("conversation_id", flat=True)) if said else []
+    if not places:
         return
+    channel = channels.of(workspace_id)
     items = Item.objects.filter(
-        Q(kind__in=SAID) | Q(kind=ItemKind.LINE, ref__in=wording.TOLD), workspace_id=workspace_id,
-        conversation__in=said, conversation__channel=Channel.DISCORD, created_at__gte=channel.created_at,
-    )  # fmt: skip
-    new = items.filter(
-        Exists(DiscordPlace.objects.filter(conversation=OuterRef("conversation"))),
-        ~Exists(DiscordPost.objects.filter(item=OuterRef("pk"))),
+        Q(kind__in=SAID) | Q(kind=ItemKind.LINE, ref__in=wording.TOLD),
+        **({"created_at__gte": channel.created_at} if channel else {}),
+        workspace_id=workspace_id,
+        conversation__in=places,
     )
+    new = items.exclude(Exists(DiscordPost.objects.filter(item=OuterRef("pk"))))
     rows = [
         DiscordPost(workspace_id=workspace_id, conversation_id=held, item_id=id, due_at=clock.now())
         for id, held in new.order_by("id").values_list("id", "conversation_id")
@@ -55,10 +56,10 @@ def claim(*, limit: int) -> list[DiscordPost]:
     now = clock.now()
     waiting = DiscordPost.objects.filter(state=PostState.WAITING)
     earlier = waiting.filter(conversation=OuterRef("conversation"), item__lt=OuterRef("item"))
-    takes = DiscordChannel.objects.filter(workspace=OuterRef("workspace"), off="")
-    takes = takes.filter(Q(quiet_until=None) | Q(quiet_until__lte=now))
+    channel = DiscordChannel.objects.filter(workspace=OuterRef("workspace"))
+    takes_none = channel.filter(~Q(off="") | Q(quiet_until__gt=now))  # what was removed says so at the attempt
     with transaction.atomic():
-        due = waiting.filter(~Exists(earlier), Exists(takes), due_at__lte=now).order_by("due_at")
+        due = waiting.filter(~Exists(earlier), ~Exists(takes_none), due_at__lte=now).order_by("due_at")
         found = list(due.select_for_update(skip_locked=True, of=("self",)).values_list("id", flat=True)[:limit])
         taken = DiscordPost.objects.filter(id__in=found)
         taken.update(due_at=now + HELD, claimed_at=now, attempts=F("attempts") + 1)

@@ -47,7 +47,7 @@ def _next(post: DiscordPost) -> _Step | None:
         return _answer(post, f"has your message, but cannot answer here: {post.reason} {_ELSEWHERE}", goes_on=False)
     channel = channels.of(post.workspace_id)
     if channel is None:
-        outbox.give_up(post, why="the workspace has no Discord application any more")
+        outbox.give_up(post, why="Discord is no longer connected.")
         return None
     token = channels.token_of(channel)
     place = DiscordPlace.objects.get(conversation_id=post.conversation_id)
@@ -92,7 +92,9 @@ def _let_in(post: DiscordPost, place: DiscordPlace, *, token: str) -> _Step:
 def _message(post: DiscordPost, place: DiscordPlace, *, token: str) -> _Step | None:
     """The next of its texts and then of its files."""
     item = post.item
-    texts = wording.messages(item, workspace=post.conversation.workspace)
+    there = DiscordPost.objects.filter(conversation=post.conversation, state=PostState.POSTED, item__lt=item)
+    is_first = not there.exists()
+    texts = wording.messages(item, workspace=post.conversation.workspace, is_first=is_first)
     files = [] if item.kind == ItemKind.CUSTOMER else item.sent
     if post.done >= len(texts) + len(files):
         return None
@@ -107,7 +109,7 @@ def _message(post: DiscordPost, place: DiscordPlace, *, token: str) -> _Step | N
     else:
         file = _upload(files[post.done - len(texts)].id, workspace_id=post.workspace_id)
         body["attachments"] = [{"id": 0, "filename": file.name}]
-    if is_last and item.kind in {ItemKind.AGENT, ItemKind.TEAM}:
+    if is_last and (is_first or item.kind in {ItemKind.AGENT, ItemKind.TEAM}):
         press: Json = {
             "type": 2, "style": _SECONDARY, "label": "Reply", "custom_id": f"reply:{post.conversation_id}",
         }  # fmt: skip

@@ -28,12 +28,23 @@ _MOVES: Final[Mapping[str, str]] = {
     Kind.APPROVAL_REVIEWING: "**Being checked** · Your request is under review. You can keep writing.",
     Kind.EXPIRED: "**No longer waiting for sign-off** · Write again if you still need it.",
 }
+# Below a customer's first message: Discord tells of no plain messages.
+HINT: Final = "-# What is typed here is not read. Write more with the button, or with /support."
 # The lines of a thread that are for the customer too.
 TOLD: Final = (*_MOVES, Kind.APPROVED)
 
 
-def messages(item: Item, *, workspace: Workspace) -> list[str]:
+def messages(item: Item, *, workspace: Workspace, is_first: bool) -> list[str]:
     """The item's texts, one message each, as Discord takes them; its files are messages of their own."""
+    texts = _messages(item, workspace)
+    if not is_first:
+        return texts
+    *before, last = texts
+    fits = units(f"{last}\n{HINT}") <= LIMIT
+    return [*before, f"{last}\n{HINT}"] if fits else [*texts, HINT]
+
+
+def _messages(item: Item, workspace: Workspace) -> list[str]:
     if item.kind == ItemKind.LINE:
         return [f"-# {_MOVES.get(Kind(item.ref)) or _signed_off(item, workspace)}"]
     if item.kind == ItemKind.CUSTOMER:

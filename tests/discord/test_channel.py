@@ -8,6 +8,7 @@ import pytest
 from approvals import decisions
 from conversations import attachments, threads
 from conversations.models import Channel, Conversation, Customer, Item, ItemKind, Status
+from discord import channels
 from discord.models import DiscordChannel, DiscordInteraction, DiscordPost, PostState
 from median_site.lib import clock
 from team.events import Kind
@@ -15,9 +16,10 @@ from team.models import Event
 from tests.alerts.json_server import Reply
 from tests.approvals.requests import request
 from tests.discord.conftest import later, work
-from tests.discord.server import CHANNEL, DIRECT, GRETL, Discord, Person, post
+from tests.discord.server import CHANNEL, DIRECT, GRETL, GUILD, TOKEN, Discord, Person, post
 from tests.world import World
 
+HINT = "\n-# What is typed here is not read. Write more with the button, or with /support."
 PING = b'{"type":1}'
 
 
@@ -45,7 +47,7 @@ def test_a_customer_writes_and_both_sides_go_on_in_a_private_thread(
 
     [(thread_id, thread)] = discord.threads.items()
     assert (thread.parent, thread.name, thread.members) == (CHANNEL, "Fernhill · Gretl", {GRETL["id"]})
-    assert discord.texts() == ["**Gretl**\n> my login link says expired"]
+    assert discord.texts() == ["**Gretl**\n> my login link says expired" + HINT]
     assert discord.originals == {"interaction-token": f"Fernhill has your message. The answers come in <#{thread_id}>."}
     customer = Customer.objects.get(subject=f"discord:{GRETL['id']}")
     assert (customer.verified, customer.name, conversation().claims) == (False, "Gretl", {})
@@ -53,7 +55,7 @@ def test_a_customer_writes_and_both_sides_go_on_in_a_private_thread(
     reply(fernhill, "Open the **newest** link.")
     assert discord.texts()[1:] == ["**Sam** · Fernhill\nOpen the **newest** link."]
     [button] = discord.messages[1].buttons
-    assert discord.messages[0].buttons == []
+    assert discord.messages[0].buttons == [button]
     form = gretl.presses(button).json()
     assert (form["type"], form["data"]["custom_id"]) == (9, button)
     assert [field["component"]["type"] for field in form["data"]["components"]] == [4, 19]
@@ -76,7 +78,7 @@ def test_in_direct_messages_there_is_no_thread(fernhill: World, discord: Discord
     work()
     reply(fernhill, "Hi!")
     assert [(message.channel, message.text) for message in discord.messages] == [
-        (DIRECT, "**Gretl**\n> hello"),
+        (DIRECT, "**Gretl**\n> hello" + HINT),
         (DIRECT, "**Sam** · Fernhill\nHi!"),
     ]
     assert discord.threads == {}
@@ -93,7 +95,7 @@ def test_nothing_pings_hides_a_link_or_speaks_for_somebody_else(
     echo, answer = discord.texts()
     assert echo == (
         "**\\*\\*Sam\\*\\* ⟦U\\+202E⟧\\@everyone**\n> \\@everyone \\<\\@1\\>\n"
-        "> \\-\\# \\*\\*Signed off\\*\\* \\[here\\]\\(https\\:\\/\\/evil\\.example\\) \\|\\|x\\|\\|"
+        "> \\-\\# \\*\\*Signed off\\*\\* \\[here\\]\\(https\\:\\/\\/evil\\.example\\) \\|\\|x\\|\\|" + HINT
     )
     assert answer == (
         "**Sam** · Fernhill\n\\<\\@1> \\[Approve\\](https://evil.example) `a_b` \\|\\|x\\|\\|"
@@ -147,10 +149,10 @@ def test_files_go_both_ways_within_their_limits(fernhill: World, discord: Discor
     ]
     row = attachments.store(None, name='a "b".txt', data=b"Ours", by=fernhill.sam.actor)
     reply(fernhill, "", files=[row.id])
-    assert discord.messages[0].text == "**Gretl**\n> look\n> \\(file\\: receipt\\.txt\\)"
+    assert discord.messages[0].text == "**Gretl**\n> look\n> \\(file\\: receipt\\.txt\\)" + HINT
     assert discord.messages[1].text == "**Sam** · Fernhill\n"
     assert list(discord.messages[2].body["files"].values()) == [b"Ours"]
-    assert [bool(message.buttons) for message in discord.messages] == [False, False, True]
+    assert [bool(message.buttons) for message in discord.messages] == [True, False, True]
 
 
 def test_a_pause_is_kept_whether_discord_asks_for_it_late_or_ahead(
@@ -170,7 +172,7 @@ def test_a_pause_is_kept_whether_discord_asks_for_it_late_or_ahead(
     assert DiscordChannel.objects.get().quiet_until > clock.now() + timedelta(seconds=12)
     later(timedelta(seconds=14))
     work()
-    assert [bool(message.buttons) for message in discord.messages] == [False, True]
+    assert [bool(message.buttons) for message in discord.messages] == [True, True]
     assert (DiscordPost.objects.filter(state=PostState.POSTED).count(), lines()[1:]) == (2, [])
 
 
@@ -181,7 +183,7 @@ def test_sent_again_after_a_crash_a_message_is_the_same_one(fernhill: World, dis
     waits = {"state": PostState.WAITING, "done": 0, "due_at": clock.now(), "attempts": 0}
     DiscordPost.objects.update(**waits)  # it never came to be recorded
     work()
-    assert discord.texts() == ["**Gretl**\n> hello", "**Sam** · Fernhill\nHi!"]
+    assert discord.texts() == ["**Gretl**\n> hello" + HINT, "**Sam** · Fernhill\nHi!"]
     assert len(discord.threads) == 1
 
 
@@ -220,7 +222,7 @@ def test_where_the_bot_may_not_be_the_customer_and_the_team_are_told(
     gretl.writes("hello again")
     work()
     assert conversation() == held
-    assert discord.texts() == ["**Gretl**\n> hello again"]
+    assert discord.texts() == ["**Gretl**\n> hello again" + HINT]
 
 
 def test_a_token_that_discord_refuses_stops_everything_until_it_is_mended(
@@ -233,7 +235,18 @@ def test_a_token_that_discord_refuses_stops_everything_until_it_is_mended(
     assert (len(discord.calls), Event.objects.filter(kind=Kind.DISCORD_CHANNEL_STOPPED).count()) == (1, 1)
     DiscordChannel.objects.update(off="")
     work()
-    assert discord.texts() == ["**Gretl**\n> hello"]
+    assert discord.texts() == ["**Gretl**\n> hello" + HINT]
+
+
+def test_an_answer_that_nobody_will_read_says_so(fernhill: World, discord: Discord, gretl: Person) -> None:
+    gretl.writes("hello")
+    work()
+    channels.remove(by=fernhill.sam.actor)
+    reply(fernhill, "Hi!")
+    assert lines()[1:] == ["The message of Sam Okafor could not be posted in Discord: Discord is no longer connected."]
+    channels.connect(by=fernhill.sam.actor, guild_id=GUILD, token=TOKEN, application=discord.application)
+    reply(fernhill, "Hi again!")
+    assert discord.texts()[1:] == ["**Sam** · Fernhill\nHi again!"]
 
 
 def test_after_a_closed_conversation_a_new_one_goes_on_in_the_same_thread(
@@ -248,7 +261,7 @@ def test_after_a_closed_conversation_a_new_one_goes_on_in_the_same_thread(
     work()
     assert conversation() != first
     assert [(message.channel, message.text) for message in discord.messages[1:]] == [
-        (thread, "**Gretl**\n> one more thing")
+        (thread, "**Gretl**\n> one more thing" + HINT)
     ]
     assert len(discord.threads) == 1
 
@@ -296,5 +309,4 @@ def test_who_writes_too_much_is_told_and_gets_their_words_back(
     assert told["data"]["content"] == (
         "That is a lot of messages at once. Wait a few minutes, then send this one again:\n\nand \\*this\\*"
     )
-    work()
-    assert conversation().items.filter(kind=ItemKind.CUSTOMER).count() == 30
+    assert DiscordInteraction.objects.count() == 30

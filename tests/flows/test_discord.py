@@ -16,7 +16,7 @@ from tests.waiting import until
 from tests.world import World
 
 SignIn = Callable[[Teammate], Client]
-WISH = "Hi, my order ORD-1042 arrived with a dented lid. I'd like a refund."
+WISH = "Please cancel my subscription."
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def discord(live_world: World, settings: pytest.FixtureRequest) -> Iterator[Disc
             yield server
 
 
-def test_a_customer_of_discord_gets_a_refund_that_a_teammate_approved(
+def test_a_customer_of_discord_waits_for_a_sign_off_and_is_told_what_came_of_it(
     live_world: World, endpoint: Endpoint, discord: Discord, browser_of: SignIn
 ) -> None:
     sam = browser_of(live_world.sam)
@@ -36,7 +36,7 @@ def test_a_customer_of_discord_gets_a_refund_that_a_teammate_approved(
     assert gretl.writes(WISH).json()["type"] == 5
     until(lambda: len(discord.messages) == 3)
     echo, *rest = discord.texts()
-    assert echo.startswith("**Gretl**\n> Hi\\, my order ORD\\-1042")
+    assert echo.startswith("**Gretl**\n> Please cancel my subscription\\.\n-# What is typed here is not read.")
     [waits] = [text for text in rest if text.startswith("-# **Waiting for sign-off**")]
     [asked] = [message for message in discord.messages[1:] if message.text != waits]
     assert "sign-off" in asked.text
@@ -48,10 +48,9 @@ def test_a_customer_of_discord_gets_a_refund_that_a_teammate_approved(
     sam.post(f"/approvals/{ToolApproval.objects.get().id}/approve")
     until(lambda: len(discord.messages) == 5)
     assert discord.texts()[3].startswith("-# **Signed off** · Answered at ")
-    assert "$48.00" in discord.texts()[4]
-    refund = endpoint.wait_for("refundOrder")
-    visitor = refund.body["context"]["visitor"]
-    assert (visitor["verified"], visitor["externalId"]) == (False, f"discord:{gretl.user['id']}")
+    assert "sign in first" in discord.texts()[4]  # the shop does nothing for whom nobody vouches for
+    visitor = endpoint.wait_for("cancelSubscription").body["context"]["visitor"]
+    assert (visitor["verified"], "externalId" in visitor) == (False, False)
 
     gretl.presses(asked.buttons[0])
     gretl.replies(asked.buttons[0], "thank you")
