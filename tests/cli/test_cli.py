@@ -106,12 +106,12 @@ def test_login_keeps_the_key_for_this_person_alone(setting: Setting) -> None:
     assert terminal.run("tools", "list", MEDIAN_URL="", MEDIAN_API_KEY="").returncode == 0
 
 
-HOSTILE = "a\x1b[2J\x1b]52;c;eA==\x07\x9b31m\r\n\u202e\u200b[red]\U000e0041b"
+HOSTILE = "a\x1b[2J\x1b]52;c;eA==\x07\x9b31m\r\n\u202e\u200b[red]\U000e0041\u3164b"
 
 
 def test_what_others_wrote_never_steers_the_terminal(setting: Setting) -> None:
     world, terminal = setting.world, setting.terminal
-    request(world, input_text=json.dumps({"orderNumber": HOSTILE, "reason": "late"}))
+    request(world, input_text=json.dumps({"orderNumber": HOSTILE, "reason": "late", "email": "\u0430na@example.com"}))
     Tool.objects.filter(name="orderStatus").update(label=HOSTILE[:80])
     Customer.objects.filter(id=world.ana.id).update(name=HOSTILE)
     threads.customer_wrote(
@@ -124,8 +124,11 @@ def test_what_others_wrote_never_steers_the_terminal(setting: Setting) -> None:
         answer = terminal.run(*words)
         said[words[-1] if len(words) == 3 else words[1]] = answer.stdout
         assert all(char.isprintable() or char == "\n" for char in answer.stdout + answer.stderr), words
+    assert '"email":"\u0430na@example.com"}  (letters that only look Latin: \\u0430)' in said["approvals"]
     assert json.loads(said["--json"])[0]["customer"]["name"] == HOSTILE
-    assert r"a\u001b[2J\u001b]52;c;eA==\u0007\u009b31m\u000d\n\u202e\u200b[red]\udb40\udc41b" in said["orderStatus"]
+    assert (
+        r"a\u001b[2J\u001b]52;c;eA==\u0007\u009b31m\u000d\n\u202e\u200b[red]\udb40\udc41\u3164b" in said["orderStatus"]
+    )
     assert len(said["list"].splitlines()) == 2  # a name with a line break makes no row of its own
     assert not any(line.startswith("01 Jan") for line in said[world.conversation.id].splitlines())
 

@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
+from median_cli.characters import is_hidden, mixed
+
 out = Console(highlight=False, soft_wrap=True, markup=False)
 err = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
 
@@ -68,7 +70,7 @@ def error(sentence: str) -> None:
 def clean(value: object, *, keep: str = "") -> str:
     """Control and hidden characters written out, so that no text of a customer or a tool steers the terminal."""
     text = "" if value is None else str(value)
-    return "".join(char if char.isprintable() or char in keep else _escaped(char) for char in text)
+    return "".join(_escaped(char) if is_hidden(char) and char not in keep else char for char in text)
 
 
 def when(moment: str | None) -> str:
@@ -77,7 +79,10 @@ def when(moment: str | None) -> str:
 
 
 def compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """JSON on one line, with a hint where letters of another script hide among Latin ones."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    odd = "".join(map(_escaped, mixed(text.replace('"', " "))))
+    return f"{text}  (letters that only look Latin: {odd})" if odd else text
 
 
 def _stacked(columns: Sequence[str], row: Sequence[Text]) -> None:
@@ -91,7 +96,7 @@ def _write_json(value: Any, *, indent: int | None) -> None:
     """Valid JSON that steers no terminal either: what does not print, or is not in its charset, stands as \\u."""
     is_ascii = not (sys.stdout.encoding or "").lower().startswith("utf")
     text = json.dumps(value, ensure_ascii=is_ascii, indent=indent)
-    sys.stdout.write("".join(char if char.isprintable() or char == "\n" else _escaped(char) for char in text) + "\n")
+    sys.stdout.write("".join(_escaped(char) if is_hidden(char) and char != "\n" else char for char in text) + "\n")
     sys.stdout.flush()
 
 
