@@ -1,6 +1,7 @@
 """A mail comes in: into its thread, into a new one, or aside. However often it comes, it happens once."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from django.conf import settings
@@ -31,14 +32,17 @@ class TooLarge(DomainError):
     status = 413
 
 
-def take(raw: bytes, *, channel: EmailChannel, recipient: str = "") -> EmailMessage | None:
+def take(raw: bytes, *, channel: EmailChannel, recipient: str = "", is_cut: bool = False) -> EmailMessage | None:
     """Take a raw mail in; None if it is here already. `recipient`: to whom it was delivered, if its headers do not say.
 
-    Raises TooLarge. What cannot be read is kept as a file; nothing that a mail says makes this fail.
+    Raises TooLarge. What cannot be read is kept as a file; nothing that a mail says makes this fail. `is_cut`: this is
+    the beginning of a larger mail, of which only the words are kept.
     """
     if len(raw) > parsing.SIZE_LIMIT:
         raise TooLarge
     mail = parsing.parse(raw)
+    if is_cut:
+        mail = replace(mail, files=[])
     if recipient and recipient.lower() not in mail.recipients:
         mail = parsing.delivered_to(mail, recipient.lower())
     came = EmailMessage.objects.filter(workspace_id=channel.workspace_id, direction=Direction.IN, digest=mail.digest)
@@ -52,6 +56,8 @@ def take(raw: bytes, *, channel: EmailChannel, recipient: str = "") -> EmailMess
         email=mail.sender,
     )  # fmt: skip
     files, refused = _stored(mail, customer=customer)
+    if is_cut:
+        refused = [f"the mail has more than {parsing.SIZE_LIMIT // 1024**2} MB, and only its words are here."]
     with transaction.atomic():
         row = reports.written_down(mail, channel=channel, kind=Kind.MESSAGE)
         if row is None:

@@ -29,6 +29,43 @@ class EmailChannel(models.Model):
         return self.address.rpartition("@")[2]
 
 
+class Security(models.TextChoices):
+    """How a mail server is spoken to."""
+
+    TLS = "tls", "TLS"
+    STARTTLS = "starttls", "STARTTLS"
+    NONE = "none", "Nothing"
+
+
+class Mailbox(models.Model):
+    """A mailbox from which a channel's mail is fetched. The row is the queue: it is due, or somebody looks into it."""
+
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
+    channel = models.OneToOneField(EmailChannel, on_delete=models.CASCADE, related_name="mailbox")
+    host = models.CharField(max_length=253)
+    port = models.PositiveIntegerField()
+    security = models.CharField(max_length=8, choices=Security, default=Security.TLS)
+    username = models.CharField(max_length=320)
+    sealed_password = models.TextField()
+    folder = models.CharField(max_length=200, default="INBOX")
+    # Mail that lay there before is not taken.
+    begun_at = models.DateTimeField(default=clock.now)
+    # The server's number of the folder, whose mails' numbers are good as long as it stays, and the last mail's taken.
+    uid_validity = models.BigIntegerField(null=True)
+    last_uid = models.BigIntegerField(default=0)
+    # When the next look is; while one is under way, when its claim ends.
+    due_at = models.DateTimeField(default=clock.now, db_index=True)
+    claimed_at = models.DateTimeField(null=True)
+    # The last look that went through; since then, how many failed and why the last one did.
+    checked_at = models.DateTimeField(null=True)
+    failures = models.PositiveSmallIntegerField(default=0)
+    error = models.CharField(max_length=300, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.username} at {self.host}"
+
+
 class Kind(models.TextChoices):
     """What a mail is to us. Only a message is ever answered."""
 

@@ -18,6 +18,7 @@ from team.events import Kind as EventKind
 # From one sender within an hour at most so many: two programs that thank each other stop here.
 MOST: Final = 20
 WITHIN: Final = timedelta(hours=1)
+KEPT: Final = timedelta(days=90)
 
 
 def written_down(mail: Incoming, *, channel: EmailChannel, kind: Kind, reason: str = "") -> EmailMessage | None:
@@ -48,6 +49,21 @@ def set_aside(mail: Incoming, *, channel: EmailChannel, kind: Kind, reason: str)
         elif into := routing.route(mail, channel=channel).into:
             _tell(row, into, too_many=kind == Kind.TOO_MANY)
     return row
+
+
+def left(*, channel: EmailChannel, digest: str, reason: str) -> bool:
+    """Write down that a mail is left where it lies, since taking it in fails; False if that was done before."""
+    row = EmailMessage(
+        workspace_id=channel.workspace_id, direction=Direction.IN, kind=Kind.AUTOMATIC, digest=digest, reason=reason
+    )
+    EmailMessage.objects.bulk_create([row], ignore_conflicts=True)
+    return EmailMessage.objects.filter(id=row.id).exists()
+
+
+def forget_old() -> int:
+    """What was left aside is for looking at what went wrong lately. Gives how many mails went."""
+    old = EmailMessage.objects.filter(conversation=None, created_at__lt=clock.now() - KEPT)
+    return old.delete()[0]
 
 
 def _tell(row: EmailMessage, conversation: Conversation, *, too_many: bool) -> None:

@@ -9,6 +9,8 @@ import smtplib
 from email.utils import formataddr
 from typing import Final
 
+from anymail.exceptions import AnymailError, AnymailRecipientsRefused
+from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
 from markupsafe import Markup
 
@@ -36,11 +38,32 @@ async def run(mail: EmailMessage) -> None:
         await asyncio.to_thread(letter.send)
     except _Hopeless as error:
         await in_thread(outbox.failed, mail, why=str(error), is_final=True)
-    except (OSError, ValueError, RuntimeError) as error:  # smtplib's are OSErrors, services' are ValueErrors
+    except (OSError, AnymailError) as error:  # smtplib's are OSErrors
         logger.warning("A mail could not be sent: %s", type(error).__name__)
         await in_thread(outbox.failed, mail, why=_why(error), is_final=_is_final(error))
+    except Exception as error:  # whatever a backend raises, the mail is not to be stuck
+        logger.exception("A mail could not be sent")
+        await in_thread(outbox.failed, mail, why=f"it broke on our side ({type(error).__name__})", is_final=False)
     else:
         await in_thread(outbox.sent, mail)
+
+
+def test(channel: EmailChannel, *, to: str) -> str:
+    """Send a mail to whoever tries the channel out. Gives what went wrong as a sentence, empty if nothing did."""
+    letter = EmailMultiAlternatives(
+        subject="A test from Median",
+        body=f"Replies to customers who write to {channel.address} leave like this mail.",
+        from_email=formataddr((channel.name, channel.address)),
+        to=[to],
+        headers={"Auto-Submitted": "auto-generated"},
+    )
+    try:
+        letter.send()
+    except (OSError, AnymailError, ValueError) as error:
+        logger.warning("A test mail could not be sent: %s", type(error).__name__)
+        words = _words(error)
+        return f"{_why(error).capitalize()}{f': {words}' if words else ''}."
+    return ""
 
 
 def built(mail: EmailMessage) -> EmailMultiAlternatives:
@@ -98,11 +121,30 @@ def _why(error: Exception) -> str:
 
 
 def _is_final(error: Exception) -> bool:
-    return 500 <= _code(error) < 600 and not isinstance(error, smtplib.SMTPAuthenticationError)
+    if isinstance(error, AnymailRecipientsRefused):
+        return True
+    # What a service refuses is as a rule its settings, which somebody mends.
+    is_smtp = isinstance(error, smtplib.SMTPException) and not isinstance(error, smtplib.SMTPAuthenticationError)
+    return is_smtp and 500 <= _code(error) < 600
 
 
 def _code(error: Exception) -> int:
-    """The status that a mail server answered with; 0 for none."""
+    """The status that a mail server or service answered with; 0 for none."""
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         return next((code for code, _ in error.recipients.values()), 0)
+    if isinstance(error, AnymailError):
+        return error.status_code or 0
     return error.smtp_code if isinstance(error, smtplib.SMTPResponseException) else 0
+
+
+def _words(error: Exception) -> str:
+    """What the mail server said, on one line and without our password; it might repeat what it was told."""
+    said: str | bytes = ""
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        said = next((words for _, words in error.recipients.values()), b"")
+    elif isinstance(error, smtplib.SMTPResponseException):
+        said = error.smtp_error
+    shown = said.decode("utf-8", "replace") if isinstance(said, bytes) else said
+    if settings.EMAIL_HOST_PASSWORD:
+        shown = shown.replace(settings.EMAIL_HOST_PASSWORD, "…")
+    return " ".join(shown.split())[:200].rstrip(".")

@@ -8,28 +8,20 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from mail import channels
-from mail.models import EmailMessage, Kind, MailState
+from mail import channels, mailboxes, polling, sending
+from mail.models import EmailMessage, Kind, MailState, Security
 from team.access import TeammateRequest, manager_required, require_manager, teammate_required
 from team.views import frame
 
 _ASIDE: Final = 20
+_PRINTING: Final = {f"django.core.mail.backends.{name}.EmailBackend" for name in ("console", "dummy", "filebased")}
 
 
 @require_safe
 @teammate_required
 def page(request: TeammateRequest) -> HttpResponse:
     require_manager(request.teammate)
-    channel = channels.of(request.teammate.workspace_id)
-    path = reverse("mail-hooks:raw", args=[channels.token_of(channel)]) if channel else ""
-    context = {
-        "channel": channel,
-        "hand_in": f"{settings.MEDIAN_URL}{path}",
-        "services": bool(settings.ANYMAIL.get("WEBHOOK_SECRET")),
-        "services_url": f"{settings.MEDIAN_URL}/channels/email/services/",
-        "aside": _aside(request.teammate.workspace_id),
-    }
-    return render(request, "mail/page.html", frame(request, "email") | context)
+    return _page(request)
 
 
 @require_POST
@@ -54,6 +46,62 @@ def renew(request: TeammateRequest) -> HttpResponse:
 def remove(request: TeammateRequest) -> HttpResponse:
     channels.remove(by=request.teammate.actor)
     return redirect("mail:page")
+
+
+@require_POST
+@manager_required
+def test(request: TeammateRequest) -> HttpResponse:
+    """Send a mail to whoever presses, and show what the mail server said."""
+    to = request.teammate.user.email
+    error = sending.test(channels.mine(request.teammate.actor), to=to)
+    return _page(request, tested=to, test_error=error)
+
+
+@require_POST
+@manager_required
+def save_mailbox(request: TeammateRequest) -> HttpResponse:
+    """Keep it, and look into it at once: whether that works is what one wants to know."""
+    names = ("host", "port", "security", "username", "password", "folder")
+    mailboxes.save(by=request.teammate.actor, **{name: request.POST.get(name, "") for name in names})
+    return _looked(request)
+
+
+@require_POST
+@manager_required
+def check_mailbox(request: TeammateRequest) -> HttpResponse:
+    return _looked(request)
+
+
+@require_POST
+@manager_required
+def remove_mailbox(request: TeammateRequest) -> HttpResponse:
+    mailboxes.remove(by=request.teammate.actor)
+    return redirect("mail:page")
+
+
+def _looked(request: TeammateRequest) -> HttpResponse:
+    claimed = mailboxes.claim(by=request.teammate.actor)
+    return _page(request, look=polling.look(claimed) if claimed else None, is_busy=claimed is None)
+
+
+def _page(request: TeammateRequest, **shown: object) -> HttpResponse:
+    """The page; `shown` is what came of a press."""
+    channel = channels.of(request.teammate.workspace_id)
+    path = reverse("mail-hooks:raw", args=[channels.token_of(channel)]) if channel else ""
+    context = {
+        "channel": channel,
+        "mailbox": mailboxes.of(channel),
+        "securities": Security.choices,
+        "hand_in": f"{settings.MEDIAN_URL}{path}",
+        "services": bool(settings.ANYMAIL.get("WEBHOOK_SECRET")),
+        "services_url": f"{settings.MEDIAN_URL}/channels/email/services/",
+        "sends": settings.EMAIL_BACKEND not in _PRINTING,
+        "aside": _aside(request.teammate.workspace_id),
+        **dict.fromkeys(("tested", "test_error", "look", "is_busy")),
+    }
+    response = render(request, "mail/page.html", frame(request, "email") | context | shown)
+    response.headers["HX-Replace-Url"] = reverse("mail:page")
+    return response
 
 
 def _aside(workspace_id: str) -> list[EmailMessage]:

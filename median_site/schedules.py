@@ -27,6 +27,8 @@ JOBS: Final = (
     Job("log", "team.jobs.link", 60, "Links what no agent process has, so that the log's chain has no loose end."),
     Job("team", "team.jobs.hourly", 60, "Forgets what was kept for a while, and erases deleted workspaces."),
     Job("notifications", "notifications.jobs.hourly", 60, "Forgets browsers that people signed out of."),
+    Job("mailboxes", "mail.jobs.poll", 1, "Fetches the mail of mailboxes that are due."),
+    Job("mail", "mail.jobs.hourly", 60, "Forgets mails that were left aside months ago."),
     Job("webhooks", "webhooks.jobs.hourly", 60, "Erases secrets whose rotation is over, and old deliveries."),
     Job("discord", "discord.jobs.hourly", 60, "Forgets what was kept so that Discord may tell of it twice."),
     Job("assistant", "agent.jobs.hourly", 60, "Forgets what teammates asked the assistant a month ago."),

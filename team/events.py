@@ -91,6 +91,8 @@ class Kind(StrEnum):
     ALERTS_UNLINKED = "account.alerts_unlinked"
     EMAIL_CHANNEL_CHANGED = "email_channel.changed"
     EMAIL_CHANNEL_REMOVED = "email_channel.removed"
+    EMAIL_MAILBOX_FAILED = "email_mailbox.failed"
+    EMAIL_MAILBOX_MENDED = "email_mailbox.mended"
     DISCORD_CHANNEL_CHANGED = "discord_channel.changed"
     DISCORD_CHANNEL_REMOVED = "discord_channel.removed"
     DISCORD_CHANNEL_STOPPED = "discord_channel.stopped"

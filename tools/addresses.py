@@ -74,6 +74,12 @@ async def resolve(
     return _checked(found, allowed_networks=list(allowed_networks), private_only=private_only)
 
 
+def look_up(host: str, port: int, *, allowed_networks: Iterable[Network], private_only: bool = False) -> list[Address]:
+    """The same for code that waits, at most 5 s; a TimeoutError is an OSError."""
+    found = _resolvers.submit(_lookup, host, port).result(LOOKUP_S)
+    return _checked(found, allowed_networks=list(allowed_networks), private_only=private_only)
+
+
 def check_url(url: str, *, allowed_networks: Iterable[Network]) -> str:
     """The URL as it is stored. Raises BadUrl or BlockedAddress with field "url".
 

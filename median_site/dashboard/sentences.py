@@ -135,6 +135,8 @@ _SENTENCES: Final[Mapping[str, Callable[[Facts], str]]] = {
     Kind.ALERTS_UNLINKED: lambda f: f"{f.who} unlinked {f.data.get('user')} in {f.data.get('service')}",
     Kind.EMAIL_CHANNEL_CHANGED: lambda f: f"{f.who} changed how mail to {f.data.get('address')} is received",
     Kind.EMAIL_CHANNEL_REMOVED: lambda f: f"{f.who} removed the address {f.data.get('address')}",
+    Kind.EMAIL_MAILBOX_FAILED: lambda f: f"No mail to {f.data.get('address')} could be fetched: {f.data.get('why')}",
+    Kind.EMAIL_MAILBOX_MENDED: lambda f: f"Mail to {f.data.get('address')} is fetched again",
     Kind.DISCORD_CHANNEL_CHANGED: lambda f: f"{f.who} set up how customers write in Discord",
     Kind.DISCORD_CHANNEL_REMOVED: lambda f: f"{f.who} removed the application for customers in Discord",
     Kind.DISCORD_CHANNEL_STOPPED: lambda f: f"Nothing is posted to customers in Discord: {f.data.get('why')}",

@@ -1,13 +1,15 @@
 """Fernhill has an address for mail."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from django.test import Client
 
 from mail import channels
 from mail.models import EmailChannel
+from tests.mail import smtp_server
 from tests.mail.letters import ADDRESS
+from tests.mail.smtp_server import Postbox
 from tests.world import World
 
 Hand = Callable[..., int]
@@ -29,3 +31,12 @@ def hand_in(channel: EmailChannel, client: Client) -> Hand:
         return answer.status_code
 
     return post
+
+
+@pytest.fixture
+def postbox(settings: pytest.FixtureRequest) -> Iterator[Postbox]:
+    """Where mail goes that leaves."""
+    with smtp_server.running() as (box, port):
+        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", port
+        yield box

@@ -1,13 +1,8 @@
 """Replies leave as mail, over a real SMTP server, in their thread, and once."""
 
-import socket
-from collections.abc import Iterator
-from email import message_from_bytes, policy
 from email.message import EmailMessage as Letter
 
 import pytest
-from aiosmtpd.controller import Controller
-from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from agent.models.demo import DemoModel
 from conversations import threads
@@ -17,22 +12,8 @@ from mail.models import EmailChannel, EmailMessage, MailState
 from tests import agent_process, waiting
 from tests import world as worlds
 from tests.mail.letters import ADDRESS, answer_to, letter, report
+from tests.mail.smtp_server import Postbox
 from tests.world import World
-
-
-class Postbox:
-    """What an SMTP server was given; `answers` are what it says to the next mails, then it takes them."""
-
-    def __init__(self) -> None:
-        self.got: list[tuple[str, list[str], Letter]] = []
-        self.answers: list[str] = []
-
-    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
-        if self.answers:
-            return self.answers.pop(0)
-        mail = message_from_bytes(envelope.content or b"", policy=policy.default)  # type: ignore[arg-type]
-        self.got.append((envelope.mail_from or "", envelope.rcpt_tos, mail))  # type: ignore[arg-type]
-        return "250 OK"
 
 
 @pytest.fixture
@@ -43,21 +24,6 @@ def fernhill(transactional_db: None) -> World:
 @pytest.fixture
 def channel(fernhill: World) -> EmailChannel:
     return channels.save(by=fernhill.sam.actor, address=ADDRESS, name="Fernhill", signs_replies=True)
-
-
-@pytest.fixture
-def postbox(settings: object) -> Iterator[Postbox]:
-    box = Postbox()
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    server = Controller(box, hostname="127.0.0.1", port=port)
-    server.start()
-    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"  # type: ignore[attr-defined]
-    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", port  # type: ignore[attr-defined]
-    try:
-        yield box
-    finally:
-        server.stop()
 
 
 def thread() -> Conversation:

@@ -10,6 +10,7 @@ from mail.models import EmailChannel
 from team.models import Teammate
 from tests.mail.conftest import Hand
 from tests.mail.letters import ADDRESS, letter
+from tests.mail.smtp_server import Postbox
 from tests.world import World
 
 SignIn = Callable[[Teammate], Client]
@@ -30,7 +31,7 @@ def test_an_owner_sets_it_up_renews_and_removes_it(world: World, browser_of: Sig
     assert browser.post("/settings/email/remove").status_code == 404
 
 
-@pytest.mark.parametrize("path", ["save", "renew", "remove"])
+@pytest.mark.parametrize("path", ["save", "renew", "remove", "test"])
 def test_a_member_and_a_get_change_nothing(path: str, channel: EmailChannel, world: World, browser_of: SignIn) -> None:
     before = EmailChannel.objects.values().get()
 
@@ -71,3 +72,31 @@ def test_what_was_left_aside_is_listed(hand_in: Hand, world: World, browser_of: 
 
     assert "&lt;b&gt;News&lt;/b&gt;" in page
     assert "list-id" in page
+
+
+def test_a_test_mail_goes_to_who_presses(
+    channel: EmailChannel, world: World, browser_of: SignIn, postbox: Postbox
+) -> None:
+    page = browser_of(world.sam).post("/settings/email/test").content.decode()
+
+    sender, to, mail = postbox.got[0]
+    assert (sender, to, mail["Auto-Submitted"]) == (ADDRESS, ["sam@fernhill.example"], "auto-generated")
+    assert "The mail server took a test mail to <bdi>sam@fernhill.example</bdi>" in page
+
+
+def test_what_the_mail_server_says_to_a_test_mail_is_shown(
+    channel: EmailChannel, world: World, browser_of: SignIn, postbox: Postbox, settings: pytest.FixtureRequest
+) -> None:
+    postbox.answers = ["550 5.7.1 <b>Not</b> with hunter2"]
+    browser = browser_of(world.sam)
+    settings.EMAIL_HOST_PASSWORD = "hunter2"  # without a user nobody signs in
+    refused = browser.post("/settings/email/test").content.decode()
+    settings.EMAIL_PORT = 1
+    unreachable = browser.post("/settings/email/test").content.decode()
+    settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
+    printed = browser.post("/settings/email/test").content.decode()
+
+    assert "The mail server answered 550: 5.7.1 &lt;b&gt;Not&lt;/b&gt; with …." in refused
+    assert "The mail server could not be reached." in unreachable
+    assert "Nothing leaves this installation." in printed
+    assert postbox.got == []

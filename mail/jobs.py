@@ -1,0 +1,22 @@
+"""Jobs of this app, called by name by the job cluster. Each may run twice at once."""
+
+import time
+from typing import Final
+
+from mail import mailboxes, polling, reports
+
+_ENOUGH_S: Final = 45  # the next run goes on: expiry's alarms need the cluster too
+
+
+def poll() -> int:
+    """Look into the mailboxes that are due, one after the other. Gives how many mails came in."""
+    stop = time.monotonic() + _ENOUGH_S
+    taken = 0
+    while time.monotonic() < stop and (mailbox := mailboxes.claim_due()):
+        taken += polling.look(mailbox).taken
+    return taken
+
+
+def hourly() -> int:
+    """Forget mails that were left aside long ago. Gives how many."""
+    return reports.forget_old()
