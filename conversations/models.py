@@ -50,6 +50,11 @@ class Customer(models.Model):
         return "".join(word[0] for word in (words[:1] + words[-1:] if len(words) > 1 else words)).upper() or "?"
 
     @property
+    def person(self) -> str:
+        """Whoever holds a session token of theirs, told apart from everybody else of the workspace."""
+        return f"{'verified' if self.verified else 'anonymous'}:{self.subject}"
+
+    @property
     def actor(self) -> Actor:
         return Actor(ActorKind.CUSTOMER, self.workspace_id, id=self.id, name=self.display_name)
 

@@ -96,6 +96,7 @@ def start(customer: Customer, *, channel: Channel = Channel.WIDGET) -> Conversat
             workspace_id=customer.workspace_id, customer=customer, channel=channel, last_at=clock.now()
         )
         events.record(Kind.CONVERSATION_STARTED, by=customer.actor, conversation_id=conversation.id)
+        live.changed("customer", workspace_id=customer.workspace_id, id=customer.person)
         signals.conversation_started.send(sender=Conversation, conversation=conversation)
     return conversation
 

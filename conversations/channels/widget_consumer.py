@@ -6,7 +6,7 @@ from typing import Final
 
 from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, WebSocketScope
 
-from conversations.channels import widget_session
+from conversations.channels import widget_pushes, widget_session
 from median_site.lib import hub
 from median_site.lib.db import in_thread
 from median_site.lib.errors import DomainError
@@ -24,11 +24,15 @@ async def live(scope: WebSocketScope, receive: ASGIReceiveCallable, send: ASGISe
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What a token opens: a person of a workspace, and the conversation they see (empty before their first message)."""
+    """What a token opens: a person of a workspace, and the conversation they see (empty before their first message).
+
+    `since` says which conversation that is, to hear of a newer one.
+    """
 
     workspace_id: str
     person: str
     conversation_id: str
+    since: int
 
     def is_for(self, socket: Socket) -> bool:
         return (self.workspace_id, self.person) == (socket.workspace_id, socket.person)
@@ -69,6 +73,7 @@ class CustomerConnection(Connection):
         if opened is None or not opened.is_for(socket):
             raise Closed(REFUSED)
         self._token = token
+        hub.current().watch(socket, "widget-newest", id=socket.person, since=opened.since)
         if opened.conversation_id:
             hub.current().watch(socket, "widget", id=opened.conversation_id, since=since)
             hub.current().watch(socket, "widget-presence", id=opened.conversation_id)
@@ -80,6 +85,7 @@ def _open(token: str) -> Opened | None:
         session = widget_session.open_session(token)
     except DomainError:
         return None
-    customer = widget_session.known_customer(session)
-    conversation = widget_session.conversation_of(customer) if customer else None
-    return Opened(session.workspace.id, session.person, conversation.id if conversation else "")
+    conversation = widget_session.newest(session.workspace.id, person=session.person)
+    if conversation is None:
+        return Opened(session.workspace.id, session.person, "", 0)
+    return Opened(session.workspace.id, session.person, conversation.id, widget_pushes.since(conversation))

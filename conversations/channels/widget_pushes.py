@@ -1,6 +1,6 @@
 """What a widget's socket is sent when its thread changes."""
 
-from conversations.channels import widget_fragments
+from conversations.channels import widget_fragments, widget_session
 from conversations.models import Channel, Conversation
 from median_site.lib import live
 
@@ -8,6 +8,7 @@ from median_site.lib import live
 def register() -> None:
     live.register("widget", render, on={"thread"})
     live.register("widget-presence", render_presence, on={"presence"})
+    live.register("widget-newest", render_newest, on={"customer"})
 
 
 def render(ask: live.Ask) -> list[live.Push]:
@@ -31,3 +32,16 @@ def render_presence(ask: live.Ask) -> list[live.Push]:
     if not writing and not ask.since:
         return []
     return [live.Push(int(bool(writing)), {"kind": "typing", "html": widget_fragments.writing(writing[:1])})]
+
+
+def render_newest(ask: live.Ask) -> list[live.Push]:
+    """That a customer has a newer conversation than the one shown: begun in another window, or by the team."""
+    conversation = widget_session.newest(ask.workspace_id, person=ask.id)
+    if conversation is None or since(conversation) <= ask.since:
+        return []
+    return [live.Push(since(conversation), {"kind": "conversation", "id": conversation.id})]
+
+
+def since(conversation: Conversation) -> int:
+    """What a page that shows this conversation has of the feed `widget-newest`."""
+    return int(conversation.created_at.timestamp() * 1_000_000)

@@ -45,7 +45,7 @@ class Session:
     @property
     def person(self) -> str:
         """Whoever holds a token, told apart from everybody else of the workspace."""
-        return f"{'anonymous' if self.said.anonymous else 'verified'}:{self.said.subject}"
+        return Customer(subject=self.said.subject, verified=not self.said.anonymous).person
 
 
 def open_session(token: str, *, slug: str = "") -> Session:
@@ -98,6 +98,14 @@ def conversation_of(customer: Customer) -> Conversation | None:
     """The conversation that the widget shows: the customer's newest one on this channel."""
     rows = Conversation.objects.filter(workspace_id=customer.workspace_id, customer=customer, channel=Channel.WIDGET)
     return rows.select_related("workspace", "assignee").order_by("-created_at").first()
+
+
+def newest(workspace_id: str, *, person: str) -> Conversation | None:
+    """The same, of whoever a token stands for (`Customer.person`)."""
+    kind, _, subject = person.partition(":")
+    rows = Customer.objects.filter(workspace_id=workspace_id, verified=kind == "verified", subject=subject)
+    customer = rows.first()
+    return conversation_of(customer) if customer else None
 
 
 def attach(session: Session, *, name: str, data: bytes, address: str) -> Attachment:

@@ -14,7 +14,7 @@ from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
-from conversations import attachment_links, attachments, writing
+from conversations import attachment_links, attachments
 from conversations.channels import widget_fragments, widget_session
 from conversations.channels.widget_session import Session
 from conversations.models import Item
@@ -38,7 +38,7 @@ def page(request: HttpRequest, slug: str) -> HttpResponse:
     """The chat, empty: who is writing is known only once its script has read the token."""
     workspace = widget_session.workspace_of(slug)
     head, state = (part["html"] for part in widget_fragments.parts(workspace, None))
-    context = {"workspace": workspace, "head": head, "state": state, "limit": writing.TEXT_LIMIT}
+    context = {"workspace": workspace, "head": head, "state": state}
     context |= {"files_most": attachments.IN_A_MESSAGE, "files_limit": attachments.SIZE_LIMIT}
     response = render(request, "widget/page.html", context)
     response["Content-Security-Policy"] = headers.policy(frame_ancestors=origins.ancestors(workspace.widget_origins))

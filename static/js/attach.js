@@ -10,8 +10,9 @@ const attach = (() => {
       xhr.upload.addEventListener("progress", (event) => { if (event.lengthComputable) progress(event.loaded / event.total); });
       xhr.addEventListener("load", () => {
         const body = xhr.getResponseHeader("Content-Type")?.startsWith("application/json") ? JSON.parse(xhr.responseText) : {};
-        if (xhr.status === 201) resolve(body);
-        else reject(new Error(body.error?.message ?? `“${file.name}” could not be taken. Attach it again.`));
+        if (xhr.status === 201) return resolve(body);
+        if (xhr.status === 401) document.dispatchEvent(new Event("median:refused")); // The widget asks for a newer token.
+        return reject(new Error(body.error?.message ?? `“${file.name}” could not be taken. Attach it again.`));
       });
       xhr.addEventListener("error", () => reject(new Error(`“${file.name}” did not get through. Check the connection and attach it again.`)));
       xhr.addEventListener("abort", () => reject(null));

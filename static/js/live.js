@@ -85,6 +85,7 @@
     const selector = frame.kind === "widget" ? "[data-watch-widget]" : `[data-watch-thread="${CSS.escape(frame.id)}"]`;
     const root = find(selector);
     if (!root) return;
+    if (frame.kind === "widget" && root.dataset.conversation !== frame.conversation) return refresh(); // Another one began.
     const list = find("[data-items]", root);
     Median.holdStill(list, () => {
       for (const item of frame.items) {

@@ -1,5 +1,7 @@
 // The customer's chat: load the thread, send, keep what was typed. live.js brings what happens meanwhile.
-import { Refused, authorization, begin, call, draft, takeToken } from "./widget-session.js";
+import { Refused, authorization, begin, call, draft, handOvers, takeToken } from "./widget-session.js";
+import { tellPage } from "./widget-frame.js";
+import { count } from "./widget-shown.js";
 import { localise } from "./widget-times.js";
 
 const $ = (id) => document.getElementById(id);
@@ -10,6 +12,7 @@ const POLL_MS = 5_000;
 let conversation = null; // the id of the one shown; "" before the first message
 let unsent = draft.get().unsent; // { id, text, files }: the same sent again keeps its id, so that it cannot arrive twice
 let polling = null;
+let isStuck = Boolean(unsent); // It was to leave and could not: it goes as soon as it can, unless it was changed.
 const attached = attach(form, authorization);
 
 // Not randomUUID, which browsers keep from pages without TLS.
@@ -27,31 +30,41 @@ function show(frame) {
   if (frame.conversation !== conversation) {
     items.replaceChildren();
     for (const part of ["w-head", "w-state"]) $(part).dataset.version = -1;
-    conversation = frame.conversation;
+    conversation = watched.dataset.conversation = frame.conversation;
     watched.dataset.version = 0;
+    showMore(frame.more);
   }
   for (const part of frame.parts) Median.put(part, null);
   for (const item of frame.items) Median.put(item, items);
   watched.dataset.version = Math.max(watched.dataset.version, frame.version);
   $("w-intro").hidden = items.children.length > 0;
   $("w-foot").textContent = frame.foot;
+  items.closest("[role=log]").ariaBusy = "false"; // From now on it tells what comes.
 }
 
 async function load() {
+  let before = handOvers;
   try {
+    const token = await begin();
+    before = handOvers;
     const frame = await call("thread");
-    const isNew = conversation !== frame.conversation;
+    if (before !== handOvers) return; // Meanwhile it became another one's, who asked as well.
     show(frame);
-    if (isNew) showMore(frame.more);
     document.body.dataset.token = await begin();
     document.dispatchEvent(new Event("median:watch"));
+    sendStuck();
   } catch (problem) {
-    if (!(problem instanceof Refused)) return poll();
+    if (before !== handOvers) return;
+    if (!(problem instanceof Refused)) { $("offline").hidden = false; return poll(); }
     stopPolling(); // The same token would be refused again.
-    say(problem.message);
+    refused(problem);
     if (problem.wait) setTimeout(() => { say(""); load(); }, problem.wait);
-    if (problem.code === "session_expired") tellPage("expired");
   }
+}
+
+function refused(problem, retry) {
+  say(problem.message, retry);
+  if (problem.isExpired) tellPage("expired");
 }
 
 // Whether there are earlier messages than those shown; while there are, live.js puts none before them.
@@ -60,27 +73,35 @@ function showMore(more) {
   items.toggleAttribute("data-more", more);
 }
 
+const isUnsent = () => unsent?.text === text.value && unsent.files?.join() === attached.ids().join();
+
 async function sendMessage() {
   const typed = text.value, files = attached.ids();
   if (!(typed.trim() || files.length) || form.ariaBusy === "true") return;
-  if (unsent?.text !== typed || unsent.files?.join() !== files.join()) unsent = { id: newId(), text: typed, files };
+  if (!isUnsent()) unsent = { id: newId(), text: typed, files };
   keep();
-  form.ariaBusy = "true";
+  [form.ariaBusy, isStuck] = ["true", false];
   say("");
   try {
-    await call("messages", { method: "POST", body: JSON.stringify({ text: typed, client_id: unsent.id, files }) });
+    const body = JSON.stringify({ text: typed, client_id: unsent.id, files });
+    await call("messages", { method: "POST", body, keepalive: body.length < 16_000 }); // though the page goes on
     unsent = null;
     attached.clear(files);
-    if (text.value === typed) text.value = "";
+    if (text.value.startsWith(typed)) text.value = text.value.slice(typed.length).trimStart(); // some may be typed meanwhile
     keep();
-    await load();
+    load();
   } catch (problem) {
-    if (problem instanceof Refused) say(problem.message, { retry: problem.wait > 0 });
-    else say("Not sent. Your text is kept here.", { retry: true });
+    isStuck = !(problem instanceof Refused) || problem.isExpired;
+    if (problem instanceof Refused) refused(problem, { retry: problem.wait > 0 });
+    else say("Not sent yet. It is kept here, and goes out when the connection is back.", { retry: true });
   } finally {
     form.ariaBusy = "false";
-    text.focus();
+    if (document.hasFocus()) text.focus();
   }
+}
+
+function sendStuck() {
+  if (isStuck && isUnsent()) sendMessage();
 }
 
 async function showEarlier() {
@@ -107,25 +128,19 @@ $("w-earlier").addEventListener("click", () => showEarlier().catch(() => say("Ea
 const poll = () => { polling ??= setInterval(load, POLL_MS); };
 const stopPolling = () => { clearInterval(polling); polling = null; };
 document.addEventListener("median:offline", poll);
-document.addEventListener("median:online", stopPolling);
+document.addEventListener("median:online", () => { stopPolling(); sendStuck(); });
 document.addEventListener("median:refused", load);
 document.addEventListener("median:refresh", () => { conversation = null; load(); });
-window.addEventListener("hashchange", () => { if (takeToken()) { say(""); load(); } });
-new MutationObserver(() => { localise(items); $("w-intro").hidden = items.children.length > 0; })
+document.addEventListener("median:frame", ({ detail }) => { if (detail.kind === "conversation" && detail.id !== conversation) load(); });
+window.addEventListener("hashchange", () => {
+  const taken = takeToken();
+  if (!taken) return;
+  if (taken.isSomebodyElse) { attached.clear(attached.ids()); [text.value, unsent] = ["", null]; }
+  say("");
+  load();
+});
+new MutationObserver(() => { localise(items); count(); $("w-intro").hidden = items.children.length > 0; })
   .observe(items, { childList: true });
-
-// In a frame, the page around it (embed.js) opens and closes the chat, counts what is new meanwhile, and may bring a new
-// token when one has run out. It learns no more.
-function tellPage(what) { if (parent !== window) parent.postMessage({ median: what }, "*"); }
-const close = () => tellPage("close");
-if (parent !== window) {
-  document.addEventListener("median:item", ({ detail }) => {
-    if (detail.isNew && !detail.element.querySelector(".w-msg--me")) tellPage("new");
-  });
-  $("w-close").hidden = false;
-  $("w-close").addEventListener("click", close);
-  document.addEventListener("keydown", (event) => { if (event.key === "Escape" && !document.querySelector("dialog[open]")) close(); });
-}
 
 text.value = draft.get().text;
 load();

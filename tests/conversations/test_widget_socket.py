@@ -59,10 +59,11 @@ async def test_nobody_sees_the_conversation_of_another(world: World) -> None:
     await in_thread(threads.reply, world.conversation.id, by=world.sam.actor, body="For Ana alone")
     await page.say({"token": await in_thread(token_of, world.fernhill, "user_456"), "since": 0})
 
+    assert await page.hear() == {"kind": "conversation", "id": theirs.conversation_id}
     frame = await page.hear()
 
     assert ["Mine" in item["html"] for item in frame["items"]] == [True]
-    assert {id for _, _, id in hubs.current()._topics} == {theirs.conversation_id}
+    assert {id for _, _, id in hubs.current()._topics} == {theirs.conversation_id, "verified:user_456"}
     await page.leave()
 
 
