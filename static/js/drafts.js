@@ -13,11 +13,11 @@
   const mode = () => form.dataset.mode;
   const dirty = () => Object.entries(drafts).filter(([, draft]) => draft.text !== draft.kept);
 
-  // In this tab, through reloads and a sign-in in between.
+  // In this tab, through reloads and a sign-in in between. Nothing left is noted too: a page that was made while the last
+  // of it was on its way knows less than the server.
   function remember() {
     const left = dirty().map(([name, { text, version }]) => [name, { text, version }]);
-    if (left.length) sessionStorage.setItem(key, JSON.stringify(Object.fromEntries(left)));
-    else sessionStorage.removeItem(key);
+    sessionStorage.setItem(key, JSON.stringify(Object.fromEntries(left)));
   }
 
   function show(name) {
@@ -31,6 +31,11 @@
       Object.assign(draft, { text: row.text, kept: row.text, version: row.version });
       show(name);
     }
+  }
+
+  async function refresh() {
+    const answer = await fetch(form.dataset.draft, { headers: { "HX-Request": "true" } }).catch(() => null);
+    if (answer?.ok) take((await answer.json()).drafts);
   }
 
   async function post(name, keepalive) {
@@ -90,18 +95,17 @@
 
   window.addEventListener("online", later);
   window.addEventListener("pagehide", () => save({ keepalive: true }));
-  document.addEventListener("visibilitychange", async () => {
-    if (document.visibilityState === "hidden") return save({ keepalive: true });
-    const answer = await fetch(form.dataset.draft, { headers: { "HX-Request": "true" } }).catch(() => null);
-    if (answer?.ok) take((await answer.json()).drafts);
+  document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState === "hidden") save({ keepalive: true }); else refresh();
   });
 
   // What the page came with, and what this tab could not hand over before.
-  const rows = JSON.parse(form.dataset.drafts), unsaved = JSON.parse(sessionStorage.getItem(key) ?? "{}");
+  const rows = JSON.parse(form.dataset.drafts), noted = sessionStorage.getItem(key), unsaved = JSON.parse(noted ?? "{}");
   take(rows);
   for (const [name, draft] of Object.entries(unsaved)) Object.assign(drafts[name], draft);
   show(mode());
   const newest = Object.keys(unsaved).at(-1) ?? rows[0]?.mode ?? "reply";
   form.dispatchEvent(new CustomEvent("median:set-mode", { detail: newest }));
   if (dirty().length) later();
+  else if (noted) refresh().then(() => sessionStorage.removeItem(key));
 })();

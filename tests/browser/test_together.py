@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 from django.contrib.sessions.models import Session
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from conversations import handling, returning, threads
 from conversations.models import Conversation, Customer, Draft
 from median_site.lib import clock
-from tests.browser.conftest import OpenWindow
+from tests.browser.conftest import OpenWindow, deafen
 from tests.chromium import Complaints
 from tests.waiting import until
 from tests.web_process import WebProcess, serving
@@ -119,6 +119,26 @@ def test_a_draft_goes_along_to_another_device_and_survives_a_failed_sending(
     desk.get_by_role("button", name="Add it").click()
     expect(desk.locator("#reply")).to_have_value("From the desk\n\nFrom the phone")
     until(lambda: texts() == {"reply": "From the desk\n\nFrom the phone"})
+
+
+def test_a_draft_that_is_saved_while_the_page_reloads_is_there_afterwards(
+    world: World, web: WebProcess, open_window: OpenWindow
+) -> None:
+    path = f"/inbox/{world.conversation.id}/"
+    page = open_window(web.url, world.sam)
+    deafen(page)
+    page.goto(path)
+    page.locator("#reply").press_sequentially("Half an answer")
+
+    def late(route: Route) -> None:
+        """The page as it was made before the draft was saved."""
+        answer = route.fetch()
+        until(lambda: Draft.objects.filter(teammate=world.sam).exists())
+        route.fulfill(response=answer)
+
+    page.route(f"**{path}", late)
+    page.reload()
+    expect(page.locator("#reply")).to_have_value("Half an answer")
 
 
 def test_a_mention_reaches_whoever_is_named_wherever_they_are(
