@@ -1,24 +1,22 @@
 """/v1/events: the log, oldest first from where the reader is."""
 
-from typing import Annotated, Final, cast
+from typing import Annotated, cast
 
-from django.db.models import QuerySet
 from ninja import Query, Router
 
 from median_site.api import answers, gate, inputs
 from median_site.api.gate import KeyRequest
 from team import chain
-from team.events import Kind
+from team.facets import Type
 from team.models import Event
 
 router = Router()
-PREFIXES: Final = {"tools": ("approval.", "run.", "tool.", "endpoint."), "conversations": ("conversation.", "message.")}
 
 
 @router.get("", auth=gate.Scope("read"), summary="Read the log")
 def index(
     request: KeyRequest,
-    type: Annotated[str | None, Query(pattern="^(tools|conversations)$")] = None,
+    type: Annotated[Type | None, Query(description="What they are about, as on the Logs page.")] = None,
     after: Annotated[int, Query(ge=0, le=2**62, description="`last` of the answer before.")] = 0,
     after_position: Annotated[
         int | None, Query(ge=0, le=2**62, description="In the chain's order, those after this place; without gaps.")
@@ -28,7 +26,8 @@ def index(
     limit: inputs.Limit = 100,
 ) -> answers.Events:
     """Events oldest first. With `?wait=30` the answer is held, up to so many seconds, until there is one."""
-    rows = of_type(Event.objects.filter(workspace_id=request.key.workspace_id), type)
+    rows = Event.objects.filter(workspace_id=request.key.workspace_id)
+    rows = rows.filter(type=type) if type else rows
     if after_position is not None:
         found = list(rows.filter(position__gt=after_position).order_by("position")[:limit])
     elif newest:
@@ -50,8 +49,3 @@ def head(request: KeyRequest) -> answers.Head:
         {"position": at.dropped_position, "hash": at.dropped_hash} if at.dropped_position else None
     )
     return {"position": at.position, "hash": at.hash if at.position else None, "dropped": dropped}
-
-
-def of_type(rows: "QuerySet[Event]", type: str | None) -> "QuerySet[Event]":
-    """The rows of one of the types that the log may be read by."""
-    return rows.filter(kind__in=[kind for kind in Kind if kind.startswith(PREFIXES[type])]) if type else rows

@@ -14,11 +14,11 @@ from urllib.parse import parse_qs
 from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGIReceiveEvent, ASGISendCallable, HTTPScope
 
 from approvals.models import OPEN, ToolApproval
-from median_site.api.events import PREFIXES, of_type
 from median_site.lib import clock, live
 from median_site.lib.db import in_thread
 from team import api_keys
 from team.api_keys import Unauthorized
+from team.facets import Type
 from team.models import ApiKey, Event
 from tools.models import RunState, ToolRun
 
@@ -122,7 +122,7 @@ def _wait_for_event(asked: Mapping[str, list[str]], key: ApiKey) -> Wait | None:
     by = "position" if "after_position" in asked else "id"
     after = asked.get("after_position" if by == "position" else "after", ["0"])[-1]
     kind = asked.get("type", [""])[-1]
-    if "newest" in asked or not (after.isascii() and after.isdigit()) or (kind and kind not in PREFIXES):
+    if "newest" in asked or not (after.isascii() and after.isdigit()) or kind not in {"", *Type}:
         return None
     wait = Wait("events", after, key.id, key.workspace_id, status=kind, by=by)
     return None if _has_changed(wait) else wait
@@ -171,6 +171,6 @@ def _has_changed(wait: Wait) -> bool:
     if wait.kind == "events":
         later = {f"{wait.by}__gt": min(int(wait.id), 2**62)}
         rows = Event.objects.filter(workspace_id=wait.workspace_id, **later)
-        return of_type(rows, wait.status).exists()
+        return (rows.filter(type=wait.status) if wait.status else rows).exists()
     states = [RunState.COMPLETED, RunState.FAILED]
     return ToolRun.objects.filter(id=wait.id, state__in=states).exists()

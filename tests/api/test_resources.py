@@ -110,6 +110,12 @@ def test_the_log_is_read_from_where_one_is(world: World, program: Program) -> No
     switched = program.get("/events?type=tools").json()["data"][-1]
     assert (switched["kind"], switched["actor"]["kind"]) == ("tool.switched", "api")
     assert program.get(f"/events?after={switched['id']}").json()["data"] == []
+    for type in ("conversations", "tools", "syncs", "team"):
+        told = program.get(f"/events?type={type}").json()["data"]
+        assert [event["id"] for event in told] == list(
+            Event.objects.filter(type=type, workspace=world.fernhill).order_by("id").values_list("id", flat=True)
+        )
+    assert program.get("/events?type=secrets").json()["error"]["field"] == "type"
 
 
 def test_the_log_is_read_in_the_order_of_its_chain(program: Program, program_with: Callable[..., Program]) -> None:

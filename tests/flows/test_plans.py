@@ -77,7 +77,7 @@ PAGES = [
 LISTS = [
     *mixes("/v1/tool-approvals", REQUESTS),
     *mixes("/v1/conversations", {"status": ["open", "closed"]}),
-    *mixes("/v1/events", {"type": ["tools", "conversations"], "newest": ["true"]}),
+    *mixes("/v1/events", {"type": ["tools", "team"], "newest": ["true"]}),
 ]
 
 

@@ -11,7 +11,7 @@ from median_cli.options import AsJson
 
 def logs(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on, and print what is added.")] = False,
-    type: Annotated[str, typer.Option(help="tools or conversations; everything without it.")] = "",
+    type: Annotated[str, typer.Option(help="tools, conversations, syncs or team; everything without it.")] = "",
     limit: Annotated[int, typer.Option(min=1, max=100, help="How many of the newest.")] = 50,
     as_json: AsJson = False,
 ) -> None:
