@@ -22,6 +22,8 @@ or exactly what the arguments say, as in: bin/test tests/team -k invite
 Uses redis-server and chromium where they are installed, and insists on both where CI=true."""
 
 AT_ONCE = 16  # runs of the tests from one folder
+# The tests of a file share browsers and processes, so they stay together; in their order, as the last files are small.
+ALL_AT_ONCE = ("-n", str(cores()), "--dist", "loadfile", "--no-loadscope-reorder")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -53,7 +55,7 @@ def test(arguments: list[str], *, console: Console, stop: StopFlag) -> int:
             settings["MEDIAN_TEST_REDIS_URL"] = start_redis(redis, supervisor=supervisor, folder=server.place.sockets)
         try:
             return supervisor.run_in_foreground(
-                [str(project.python), "-m", "pytest", *(arguments or ["-n", str(cores())])],
+                [str(project.python), "-m", "pytest", *(arguments or ALL_AT_ONCE)],
                 env=project.hermetic_environment(**settings),
                 cwd=project.root,
             )
