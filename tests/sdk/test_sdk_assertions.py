@@ -4,6 +4,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import jwt
@@ -102,9 +103,9 @@ def test_a_sync_has_its_own_audience_and_no_subject(tools: Tools, issuer: Issuer
         ({"aud": "refundOrder"}, "authorization: Audience doesn't match."),
         ({"aud": "median:sync"}, "authorization: Audience doesn't match."),
         ({"iss": "https://other.example"}, "authorization: Invalid issuer."),
-        ({"exp": int(time.time()) - 60}, "authorization: Signature has expired."),
-        ({"iat": int(time.time()) + 600}, "authorization: The token is not yet valid (iat)."),
-        ({"exp": int(time.time()) + 900}, "authorization: exp is too far away."),
+        ({"exp": timedelta(seconds=-60)}, "authorization: Signature has expired."),
+        ({"iat": timedelta(seconds=600)}, "authorization: The token is not yet valid (iat)."),
+        ({"exp": timedelta(seconds=900)}, "authorization: exp is too far away."),
         ({"exp": None}, 'authorization: Token is missing the "exp" claim.'),
         ({"jti": None}, 'authorization: Token is missing the "jti" claim.'),
         ({"jti": "call_2"}, "authorization: jti is not the call's id."),
@@ -117,7 +118,9 @@ def test_a_sync_has_its_own_audience_and_no_subject(tools: Tools, issuer: Issuer
 def test_a_claim_that_is_not_right_is_named(
     tools: Tools, issuer: Issuer, ran: list[str], claims: dict[str, object], message: str
 ) -> None:
-    answer = tools.answer(post(BODY, issuer.headers(**claims)))
+    now = int(time.time())
+    said = {name: now + int(at.total_seconds()) if isinstance(at, timedelta) else at for name, at in claims.items()}
+    answer = tools.answer(post(BODY, issuer.headers(**said)))
     assert answer.status == 401
     assert data(answer) == {"error": {"code": "unauthorized", "message": message}}
     assert ran == []
