@@ -21,7 +21,7 @@ class TurnState(models.TextChoices):
 class Turn(models.Model):
     """One reply of the agent. At most one runs and one waits in a conversation."""
 
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+", db_index=False)
     conversation = models.ForeignKey("conversations.Conversation", on_delete=models.CASCADE, related_name="turns")
     id = models.CharField(primary_key=True, max_length=32, default=ids.turn_id, editable=False)
     state = models.CharField(max_length=7, choices=TurnState, default=TurnState.QUEUED)
@@ -64,7 +64,7 @@ class Turn(models.Model):
 class Step(models.Model):
     """One answer of the model inside a turn. Written, with our own ids for its calls, before any of them leaves."""
 
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+", db_index=False)
     turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="steps")
     id = models.BigAutoField(primary_key=True)
     number = models.PositiveSmallIntegerField()
@@ -99,7 +99,7 @@ class ErrandKind(models.TextChoices):
 class Errand(models.Model):
     """Something to do beside the turns, about one run or conversation; see agent.errands."""
 
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+", db_index=False)
     id = models.BigAutoField(primary_key=True)
     kind = models.CharField(max_length=8, choices=ErrandKind)
     subject_id = models.CharField(max_length=40)
@@ -128,7 +128,7 @@ class ExchangeState(models.TextChoices):
 class AssistantExchange(models.Model):
     """A teammate's question to the assistant and what came of it, which nobody else sees; see agent.assistant."""
 
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+", db_index=False)
     teammate = models.ForeignKey("team.Teammate", on_delete=models.CASCADE, related_name="+")
     id = models.BigAutoField(primary_key=True)
     state = models.CharField(max_length=8, choices=ExchangeState, default=ExchangeState.WAITING)

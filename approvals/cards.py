@@ -27,6 +27,7 @@ _DECIDED: Final = f"""
       join team_workspace workspace on workspace.id = approval.workspace_id
       join conversations_item item on item.workspace_id = approval.workspace_id
            and item.conversation_id = approval.conversation_id and item.kind = 'approval' and item.ref = approval.id
+           and item.ref <> ''
       left join tools_tool tool on tool.id = approval.tool_id
       left join tools_toolrun run on run.id = approval.id
      where approval.id = %s and approval.workspace_id = %s

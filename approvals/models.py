@@ -45,7 +45,7 @@ class ToolApprovalQuerySet(models.QuerySet["ToolApproval"]):
 class ToolApproval(models.Model):
     """A request. Its state moves only in approvals.decisions; its id is the id of the call that it may become."""
 
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="approvals")
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="approvals", db_index=False)
     id = models.CharField(primary_key=True, max_length=40, default=ids.call_id, editable=False)
     conversation = models.ForeignKey("conversations.Conversation", on_delete=models.CASCADE, related_name="approvals")
     tool = models.ForeignKey("tools.Tool", on_delete=models.SET_NULL, null=True, related_name="approvals")
@@ -148,7 +148,7 @@ class ReviewOutcome(models.TextChoices):
 class Review(models.Model):
     """The reviewer's work on one request. Moved by approvals.reviews alone; it may be done again after a crash."""
 
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+", db_index=False)
     approval = models.OneToOneField(ToolApproval, on_delete=models.CASCADE, primary_key=True, related_name="+")
     state = models.CharField(max_length=7, choices=ReviewState, default=ReviewState.QUEUED)
     queued_at = models.DateTimeField()
@@ -211,7 +211,7 @@ class AlertChannel(models.Model):
 class Alert(models.Model):
     """The message about one request in one channel. It is brought to the newest state, however many changes came."""
 
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+", db_index=False)
     id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
     channel = models.ForeignKey(AlertChannel, on_delete=models.CASCADE, related_name="+")
     approval = models.ForeignKey(ToolApproval, on_delete=models.CASCADE, related_name="+")
@@ -243,7 +243,7 @@ class Alert(models.Model):
 class AlertPress(models.Model):
     """A press of a button in an alert, acknowledged and yet to be worked on. Kept for a day."""
 
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+", db_index=False)
     # Nobody can guess it: whoever pressed and is not linked gets it, as the code to link with.
     id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
     channel = models.ForeignKey(AlertChannel, on_delete=models.CASCADE, related_name="+")
@@ -280,7 +280,7 @@ class AlertPress(models.Model):
 class AlertLink(models.Model):
     """A user of Slack or Discord who is a teammate, and decides in their name."""
 
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+", db_index=False)
     id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
     teammate = models.ForeignKey("team.Teammate", on_delete=models.CASCADE, related_name="+")
     service = models.CharField(max_length=7, choices=Service)

@@ -14,7 +14,7 @@ from median_site.lib.actors import Actor, ActorKind
 class Customer(models.Model):
     """The person who writes in. `verified` only when the company's server signed their identity in a session token."""
 
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="customers")
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="customers", db_index=False)
     id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
     # The company's own id for a verified customer; for an anonymous one an opaque id of ours.
     subject = models.CharField(max_length=255)
@@ -86,7 +86,9 @@ class Conversation(models.Model):
     browser what it missed. It moves only under this row's lock (conversations.threads).
     """
 
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="conversations")
+    workspace = models.ForeignKey(
+        "team.Workspace", on_delete=models.CASCADE, related_name="conversations", db_index=False
+    )
     id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
     customer = models.ForeignKey(Customer, on_delete=models.CASCADE, related_name="conversations")
     channel = models.CharField(max_length=8, choices=Channel, default=Channel.WIDGET)
@@ -177,7 +179,7 @@ class Item(models.Model):
     A card's item holds only the id of its approval or run in `ref`; the apps above render it.
     """
 
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+", db_index=False)
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="items")
     id = models.BigAutoField(primary_key=True)
     number = models.BigIntegerField()
@@ -280,7 +282,7 @@ class AttachmentBytes(models.Model):
 class ReadMark(models.Model):
     """How far a teammate has read a thread."""
 
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+", db_index=False)
     teammate = models.ForeignKey("team.Teammate", on_delete=models.CASCADE, related_name="+")
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="read_marks")
     id = models.BigAutoField(primary_key=True)
@@ -298,7 +300,7 @@ class ReadMark(models.Model):
 class Draft(models.Model):
     """What a teammate has typed into a thread and not sent. A note's never mixes with a reply's."""
 
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+", db_index=False)
     teammate = models.ForeignKey("team.Teammate", on_delete=models.CASCADE, related_name="+")
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="drafts")
     id = models.BigAutoField(primary_key=True)
@@ -320,7 +322,7 @@ class Draft(models.Model):
 class Lesson(models.Model):
     """A durable fact that a resolved conversation taught about its customer; the agent reads it in later ones."""
 
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+", db_index=False)
     id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
     customer = models.ForeignKey(Customer, on_delete=models.CASCADE, related_name="lessons")
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="lessons")
@@ -338,7 +340,9 @@ class Lesson(models.Model):
 class SavedReply(models.Model):
     """A reply that teammates insert from the slash menu."""
 
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="saved_replies")
+    workspace = models.ForeignKey(
+        "team.Workspace", on_delete=models.CASCADE, related_name="saved_replies", db_index=False
+    )
     id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
     title = models.CharField(max_length=80)
     text = models.TextField()
@@ -353,7 +357,7 @@ class SavedReply(models.Model):
 class WidgetUse(models.Model):
     """How often one session or address did something in one minute (conversations.widget_limits)."""
 
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+", db_index=False)
     id = models.BigAutoField(primary_key=True)
     what = models.CharField(max_length=10)
     who = models.CharField(max_length=300)

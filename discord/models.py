@@ -30,7 +30,7 @@ class DiscordChannel(models.Model):
 class DiscordPlace(models.Model):
     """Where a conversation goes on in Discord: a private thread, or the customer's direct messages with the bot."""
 
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+", db_index=False)
     conversation = models.OneToOneField(Conversation, on_delete=models.CASCADE, primary_key=True, related_name="+")
     user_id = models.CharField(max_length=32)
     # The channel under which the thread is opened; empty for direct messages.
@@ -49,7 +49,7 @@ class DiscordPlace(models.Model):
 class DiscordInteraction(models.Model):
     """A message of a customer as Discord told of it, acknowledged and yet to be put into its thread. Kept for a day."""
 
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+", db_index=False)
     id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
     # Discord's own id of it.
     key = models.CharField(max_length=32)

@@ -93,7 +93,7 @@ class EmailMessage(models.Model):
     A mail that opened no thread and stands in none keeps the beginning of its words, for the team to look at.
     """
 
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+", db_index=False)
     id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, null=True, related_name="+")
     item = models.OneToOneField(Item, on_delete=models.CASCADE, null=True, related_name="+")

@@ -84,7 +84,7 @@ class Role(models.TextChoices):
 class Teammate(models.Model):
     """A person's place in a workspace. A removed one keeps its row, so that the log keeps its names."""
 
-    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="teammates")
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="teammates", db_index=False)
     id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="teammates")
     name = models.CharField(max_length=150, blank=True)
@@ -123,7 +123,7 @@ class NotificationKind(models.TextChoices):
 class Notification(models.Model):
     """Something that one teammate is told. `number`: the item of the thread that it is about."""
 
-    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+", db_index=False)
     teammate = models.ForeignKey(Teammate, on_delete=models.CASCADE, related_name="notifications")
     id = models.BigAutoField(primary_key=True)
     kind = models.CharField(max_length=8, choices=NotificationKind)
@@ -152,7 +152,7 @@ class Notification(models.Model):
 class Invitation(models.Model):
     """A link that lets one person in, once. Only a hash of its token is kept."""
 
-    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="invitations")
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="invitations", db_index=False)
     id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
     email = models.EmailField()
     role = models.CharField(max_length=6, choices=Role, default=Role.MEMBER)
@@ -171,7 +171,7 @@ class Invitation(models.Model):
 class SigningKey(models.Model):
     """An ES256 key pair of a workspace; the newest signs, all published ones verify."""
 
-    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="signing_keys")
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="signing_keys", db_index=False)
     id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
     kid = models.CharField(max_length=64)
     sealed_private_key = models.TextField()
@@ -193,7 +193,7 @@ class SigningKey(models.Model):
 class ApiKey(models.Model):
     """A company's program. Only a hash of the key is kept; `prefix` is for people to tell keys apart."""
 
-    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="api_keys")
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="api_keys", db_index=False)
     id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
     name = models.CharField(max_length=100)
     prefix = models.CharField(max_length=12)
@@ -213,7 +213,7 @@ class ApiKey(models.Model):
 class Event(models.Model):
     """One row of the append-only log. Written by team.events alone."""
 
-    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="events")
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="events", db_index=False)
     id = models.BigAutoField(primary_key=True)
     kind = models.CharField(max_length=40)
     # What people filter by, from the kind (team.facets).
@@ -278,7 +278,7 @@ class ChainHead(models.Model):
 class ApiAnswer(models.Model):
     """What a POST with an Idempotency-Key was answered, kept for a day. Without `status` its request is not done."""
 
-    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+", db_index=False)
     api_key = models.ForeignKey(ApiKey, on_delete=models.CASCADE, related_name="+")
     id = models.BigAutoField(primary_key=True)
     key = models.CharField(max_length=255)
@@ -300,7 +300,7 @@ class ApiAnswer(models.Model):
 class ApiUse(models.Model):
     """How often a key read and wrote in one minute."""
 
-    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+", db_index=False)
     api_key = models.ForeignKey(ApiKey, on_delete=models.CASCADE, related_name="+")
     id = models.BigAutoField(primary_key=True)
     minute = models.DateTimeField()

@@ -18,7 +18,7 @@ class EndpointKind(models.TextChoices):
 class Endpoint(models.Model):
     """A URL the company serves its tools from. A removed one keeps its row for the runs that went to it."""
 
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="endpoints")
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="endpoints", db_index=False)
     id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
     url = models.URLField(max_length=2000)
     kind = models.CharField(max_length=8, choices=EndpointKind, default=EndpointKind.MANIFEST, db_default="manifest")
@@ -66,7 +66,7 @@ class Endpoint(models.Model):
 class EndpointSync(models.Model):
     """One sync of an endpoint: when it began and ended, who wanted it, whether it worked, and what it changed."""
 
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+", db_index=False)
     endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="syncs")
     id = models.BigAutoField(primary_key=True)
     at = models.DateTimeField()
@@ -105,7 +105,7 @@ class ToolQuerySet(models.QuerySet["Tool"]):
 class Tool(models.Model):
     """A tool as the last good sync or the newest version describes it. The switch is the team's and survives both."""
 
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="tools")
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="tools", db_index=False)
     id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
     # None: an HTTP tool, defined in Median itself.
     endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, null=True, blank=True, related_name="tools")
@@ -150,7 +150,7 @@ class Tool(models.Model):
 class HttpTool(models.Model):
     """A draft of an HTTP tool: what the next version will hold. Removing it takes the tool out of that version."""
 
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="http_tools")
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="http_tools", db_index=False)
     id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
     name = models.CharField(max_length=64)
     # JSON text, as tools.http_definitions writes it.
@@ -168,7 +168,9 @@ class HttpTool(models.Model):
 class ToolVersion(models.Model):
     """Every HTTP tool as it was published, for good. A conversation keeps the version it started with."""
 
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="tool_versions")
+    workspace = models.ForeignKey(
+        "team.Workspace", on_delete=models.CASCADE, related_name="tool_versions", db_index=False
+    )
     id = models.BigAutoField(primary_key=True)
     number = models.PositiveIntegerField()
     # JSON text: a list of definitions.
@@ -208,7 +210,7 @@ class ToolRun(models.Model):
     its process died is never sent again.
     """
 
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="runs")
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="runs", db_index=False)
     id = models.CharField(primary_key=True, max_length=40, default=ids.call_id, editable=False)
     conversation = models.ForeignKey(
         "conversations.Conversation", on_delete=models.CASCADE, null=True, blank=True, related_name="runs"

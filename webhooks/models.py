@@ -25,7 +25,7 @@ class Off(models.TextChoices):
 class Webhook(models.Model):
     """A URL that events are sent to. A removed one keeps its row for the deliveries that went there."""
 
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="webhooks")
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="webhooks", db_index=False)
     id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
     url = models.URLField(max_length=2000)
     # Names of events (team.events.Kind); none means all.
@@ -70,7 +70,7 @@ class DeliveryState(models.TextChoices):
 class WebhookDelivery(models.Model):
     """One event on its way to one webhook. Its id is the `webhook-id` of every attempt."""
 
-    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+")
+    workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+", db_index=False)
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
     id = models.CharField(primary_key=True, max_length=36, default=ids.message_id, editable=False)
     # The log's row; none of a test. Retention may take the row away, so nothing holds it here.

@@ -130,3 +130,21 @@ def wrong(node: dict[str, Any]) -> Iterator[str]:
         read = (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"]
         if read > FEW or node["Node Type"] == "Seq Scan":
             yield f"{node['Node Type']} of {node['Relation Name']} by {node.get('Index Name')} reads {read:.0f} rows"
+
+
+def test_no_index_is_the_beginning_of_another(db: None) -> None:
+    """Each costs every write. (Django's own tables are as they come.)"""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            select short.indexrelid::regclass::text, long.indexrelid::regclass::text
+              from pg_index short join pg_index long using (indrelid)
+             where short.indexrelid <> long.indexrelid and not short.indisunique
+               and short.indpred is null and long.indpred is null
+               and short.indexprs is null and long.indexprs is null
+               and array_to_string(long.indkey, ',') || ',' like array_to_string(short.indkey, ',') || ',%%'
+               and indrelid::regclass::text !~ '^(auth|account|django|mfa|pg|usersessions)_'
+               and indrelid::regclass::text !~ '^information_schema'
+            """
+        )
+        assert cursor.fetchall() == []
