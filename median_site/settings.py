@@ -148,7 +148,7 @@ SILENCED_SYSTEM_CHECKS = [
     "auth.W004",  # emails are unique whatever their case, which this check cannot see
     "security.W002",  # median_site.lib.headers refuses frames
 ]
-AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTHENTICATION_BACKENDS = ["team.sign_in.Backend"]
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.Argon2PasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",

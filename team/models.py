@@ -1,5 +1,6 @@
 """Workspaces and the people in them, their keys, and the log. Every other table hangs from a workspace."""
 
+from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from django.conf import settings
@@ -40,6 +41,9 @@ class User(AbstractBaseUser):
     EMAIL_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
     objects: ClassVar[UserManager] = UserManager()
+
+    # Who they are now in their workspaces, the oldest first: of whoever a request is signed in as (team.sign_in).
+    works_as: "Sequence[Teammate]" = ()
 
     class Meta:
         constraints = [models.UniqueConstraint(Lower("email"), name="user_email_unique")]

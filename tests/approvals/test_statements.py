@@ -49,6 +49,14 @@ def test_a_claim_is_two_statements_and_a_result_a_lock_and_one(world: World) -> 
     assert statements(lambda: runs.finish(run.id, answer(), run=run)) == [LOCK, WRITE]
 
 
+def test_a_press_adds_the_session_its_person_and_the_card(world: World, browser_of: Callable[..., Client]) -> None:
+    browser = browser_of(world.sam)
+    path, headers = f"/approvals/{request(world).id}/approve", {"X-Median-As": world.sam.id, "HX-Request": "true"}
+    session, *others = statements(lambda: browser.post(path, headers=headers))
+    assert session.startswith('SELECT "django_session"')
+    assert others == ["select person.password,", LOCK, WRITE, "select approval.workspace_id,"]
+
+
 def test_a_program_decides_in_as_few(world: World) -> None:
     """The key and its count are one statement; the answer reads the run that was queued."""
     _, key = api_keys.create(world.fernhill, name="Backoffice", scopes=["decide"])

@@ -131,8 +131,8 @@ def test_the_cost_does_not_grow_with_what_is_on_it(world: World, browser_of: Sig
     with CaptureQueriesContext(connection) as more:
         browser.get("/approvals/")
 
-    # Session, person, teammate, both lists, items, runs, denials, runs of the same, tools, unread, pending.
-    assert (len(few), len(more)) == (12, 12)
+    # Session, person and teammate, both lists, items, runs, denials, runs of the same, tools, the rail.
+    assert (len(few), len(more)) == (10, 10)
 
 
 def test_nothing_waits_and_nothing_was_decided(world: World, browser_of: SignIn) -> None:

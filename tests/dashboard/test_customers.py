@@ -60,8 +60,8 @@ def test_whoever_wrote_last_comes_first_each_once(world: World, browser_of: Sign
         page = kim.get("/customers/").content.decode()
 
     assert names(page) == ["Other 1", "Ana Souza", "Other 0", "Other 2"]
-    # Session, person, teammate, the list, and the rail's two counts.
-    assert len(asked) == 6
+    # Session, person and teammate, the list, the rail.
+    assert len(asked) == 4
 
 
 def test_two_conversations_of_the_same_moment_list_their_customer_once(world: World, browser_of: SignIn) -> None:
@@ -130,8 +130,8 @@ def test_the_page_of_a_customer_holds_all_there_is_in_few_queries(
         page = kim.get(f"/customers/{world.ana.id}/").content.decode()
 
     said = words(page)
-    # Session, person, teammate, the rail's two counts; the customer, conversations, lessons, runs.
-    assert len(asked) == 9
+    # Session, person and teammate, the rail; the customer, conversations, lessons, runs.
+    assert len(asked) == 7
     assert "Verified by your server Signed in as user_123" in said
     assert "plan plus seats 3" in said
     assert "Is my order coming?" in said

@@ -176,8 +176,8 @@ def test_the_cost_does_not_grow_with_what_is_counted(world: World, browser_of: S
     with CaptureQueriesContext(connection) as more:
         browser.get("/")
 
-    # Session, person, teammate, days, deciding, threads, waiting, runs and faults, endpoints, counts.
-    assert (len(few), len(more)) == (11, 11)
+    # Session, person and teammate, days, deciding, threads, waiting, runs and faults, endpoints, counts.
+    assert (len(few), len(more)) == (10, 10)
 
 
 def test_nothing_of_another_workspace_is_counted_and_strangers_go_to_the_inbox(

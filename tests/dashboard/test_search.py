@@ -267,7 +267,7 @@ def test_a_search_has_few_statements(world: World, browser_of: SignIn) -> None:
 
     with CaptureQueriesContext(connection) as statements:
         browser.get("/inbox/?q=other")
-    assert len(statements) == 6
+    assert len(statements) == 5
     with CaptureQueriesContext(connection) as statements:
         browser.get("/inbox/?q=xyzzy")
-    assert len(statements) == 10
+    assert len(statements) == 9

@@ -57,8 +57,8 @@ def test_every_teammate_may_look_and_the_cost_is_small(world: World, browser_of:
         ) as asked:
             page = browser.get(path)
         assert page.status_code == 200
-        # Session, person, teammate, and the rail's two counts; then at most two of the page's own.
-        assert len(asked) <= 7
+        # Session, person and teammate, the rail; then at most two of the page's own.
+        assert len(asked) <= 5
         assert ("<fieldset" not in page.content.decode()) or (
             ('<fieldset class="panel" disabled>' in page.content.decode()) == (teammate is world.kim)
         )
@@ -74,7 +74,7 @@ def test_the_cost_of_the_team_does_not_grow_with_it(world: World, browser_of: Si
         Teammate.objects.create(workspace=world.fernhill, user=user, name=user.name)
     with CaptureQueriesContext(connection) as more:
         assert sam.get("/settings/people/").content.decode().count("@x.example") == 20
-    assert len(more) == len(few) == 7
+    assert len(more) == len(few) == 5
 
 
 def test_the_workspace_is_renamed_and_its_times_are_written_in_its_zone(world: World, browser_of: SignIn) -> None:
