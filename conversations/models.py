@@ -90,11 +90,13 @@ class Conversation(models.Model):
         "team.Workspace", on_delete=models.CASCADE, related_name="conversations", db_index=False
     )
     id = models.CharField(primary_key=True, max_length=32, default=ids.new_id, editable=False)
-    customer = models.ForeignKey(Customer, on_delete=models.CASCADE, related_name="conversations")
+    customer = models.ForeignKey(Customer, on_delete=models.CASCADE, related_name="conversations", db_index=False)
     channel = models.CharField(max_length=8, choices=Channel, default=Channel.WIDGET)
     status = models.CharField(max_length=8, choices=Status, default=Status.OPEN)
     handler = models.CharField(max_length=8, choices=Handler, default=Handler.AGENT)
-    assignee = models.ForeignKey("team.Teammate", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    assignee = models.ForeignKey(
+        "team.Teammate", on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False
+    )
     # Out of the queue until then, by the clock; a message of the customer and whatever needs the team end it early.
     snoozed_until = models.DateTimeField(null=True, blank=True)
     version = models.BigIntegerField(default=0)
@@ -122,16 +124,17 @@ class Conversation(models.Model):
             models.Index(
                 fields=["workspace", "-last_at", "-id"], name="conversation_waiting", condition=models.Q(waiting__gt=0)
             ),
-            models.Index(fields=["workspace", "customer", "-last_at"], name="conversation_by_customer"),
-            models.Index(fields=["workspace", "-last_at", "-id"], name="conversation_newest"),
-            models.Index(fields=["workspace", "channel", "status", "-last_at", "-id"], name="conversation_channel"),
-            # The same two whatever the status, for searches and for what is over.
-            models.Index(fields=["workspace", "channel", "-last_at", "-id"], name="conversation_channel_any"),
+            # A customer and a teammate are of one workspace, so that their foreign keys need no index beside these.
+            models.Index(fields=["customer", "-last_at"], name="conversation_of_customer"),
             models.Index(
-                fields=["workspace", "assignee", "-last_at", "-id"],
-                name="conversation_mine_any",
+                fields=["assignee", "-last_at", "-id"],
+                name="conversation_of_assignee",
                 condition=models.Q(assignee__isnull=False),
             ),
+            models.Index(fields=["workspace", "-last_at", "-id"], name="conversation_newest"),
+            models.Index(fields=["workspace", "channel", "status", "-last_at", "-id"], name="conversation_channel"),
+            # The same whatever the status, for searches and for what is over.
+            models.Index(fields=["workspace", "channel", "-last_at", "-id"], name="conversation_channel_any"),
             # What ends snoozes works for every workspace at once.
             models.Index(
                 fields=["snoozed_until"],
@@ -180,7 +183,7 @@ class Item(models.Model):
     """
 
     workspace = models.ForeignKey("team.Workspace", on_delete=models.CASCADE, related_name="+", db_index=False)
-    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="items")
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="items", db_index=False)
     id = models.BigAutoField(primary_key=True)
     number = models.BigIntegerField()
     version = models.BigIntegerField()
@@ -213,7 +216,8 @@ class Item(models.Model):
             ),
         ]
         indexes = [
-            models.Index(fields=["workspace", "conversation", "version"], name="item_changed_since"),
+            # What changed since; and the foreign key's, for a conversation is of one workspace.
+            models.Index(fields=["conversation", "version"], name="item_of_conversation"),
             GinIndex("workspace", Words("text"), name="item_words", condition=models.Q(kind__in=SPOKEN)),
         ]
 
