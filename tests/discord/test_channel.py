@@ -1,9 +1,12 @@
 """Customers write in Discord and are answered there, each thing once, and nothing in it passes for more than text."""
 
 import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
+from django.db import connections
 
 from approvals import decisions
 from conversations import attachments, threads
@@ -70,6 +73,37 @@ def test_a_customer_writes_and_both_sides_go_on_in_a_private_thread(
     assert len(discord.threads) == 1
     assert DiscordPost.objects.filter(state=PostState.POSTED).count() == 3
     assert set(DiscordInteraction.objects.values_list("text", "sealed_reply")) == {("", "")}
+
+
+def test_told_and_worked_on_at_once_by_several_it_happens_once(
+    fernhill: World, discord: Discord, gretl: Person
+) -> None:
+    def at_once(do: Callable[[], object]) -> None:
+        def alone(_: int) -> None:
+            try:
+                do()
+            finally:
+                connections.close_all()
+
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(alone, range(4)))
+
+    at_once(lambda: gretl.writes("hello", id="77"))
+    gretl.writes("are you there?", id="78")
+    at_once(work)
+    work()
+    threads.reply(conversation().id, by=fernhill.sam.actor, body="Hi!")
+    threads.reply(conversation().id, by=fernhill.sam.actor, body="Yes.")
+    at_once(work)
+    work()
+    assert discord.texts() == [
+        "**Gretl**\n> hello" + HINT,
+        "**Gretl**\n> are you there\\?",
+        "**Sam** · Fernhill\nHi!",
+        "**Sam** · Fernhill\nYes.",
+    ]
+    assert len([call for call in discord.calls if call.endswith("/messages")]) == 4
+    assert len(discord.threads) == 1
 
 
 def test_in_direct_messages_there_is_no_thread(fernhill: World, discord: Discord, gretl: Person) -> None:
