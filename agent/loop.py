@@ -100,23 +100,23 @@ class AgentProcess:
         self._presses = _Hands(PRESSES)
         self._pushes = _Hands(PUSHES)
         self._digests = _Hands(DIGESTS)
-        self._rung = asyncio.Event()
+        self._rung, self._call_rung = asyncio.Event(), asyncio.Event()
         self._stopping = asyncio.Event()
 
     async def run(self) -> None:
         """Work until `stop`; then finish the calls that are out, and leave the turns to the other processes."""
-        helpers = [asyncio.create_task(work()) for work in (self._listen, self._beat, self._link)]
+        helpers = [asyncio.create_task(work()) for work in (self._listen, self._beat, self._link, self._take_calls)]
         logger.info("The agent process %s is at work, with %s.", self.name, self.model.name)
         try:
             while not self._stopping.is_set():
                 await self._look()
-                await self._wait()
+                await self._wait(self._rung)
         finally:
             await self._wind_down(helpers)
 
     def stop(self) -> None:
         self._stopping.set()
-        self._rung.set()
+        self._ring()
 
     async def _look(self) -> None:
         """Take up whatever is due and fits. A database that is away for a while ends nothing."""
@@ -124,8 +124,6 @@ class AgentProcess:
         try:
             await in_thread(returning.end_snoozes)  # one look at a small index
             await self._take_turns()
-            for run_id in await in_thread(self._due_calls):
-                self._start(self._calls, run_id, self._call(run_id))
             held = list(self._reviews)
             for review in await in_thread(reviews.claim, self.name, limit=self._reviews.room, holding=held):
                 self._start(self._reviews, review.approval_id, review_module.run(review, self._reviewer))
@@ -140,6 +138,17 @@ class AgentProcess:
             await self._take_deliveries()
         except Exception:
             logger.exception("Could not look for work; trying again")
+
+    async def _take_calls(self) -> None:
+        """What somebody approved or started: a loop of its own, so that it waits for no other look."""
+        while True:
+            self._call_rung.clear()
+            try:
+                for run_id in await in_thread(self._due_calls):
+                    self._start(self._calls, run_id, self._call(run_id))
+            except Exception:
+                logger.exception("Could not look for calls; trying again")
+            await self._wait(self._call_rung)
 
     async def _take_turns(self) -> None:
         while free := min(TURNS_AT_ONCE, self._turns.room):
@@ -186,7 +195,7 @@ class AgentProcess:
     async def _ring_after(self, work: Awaitable[None]) -> None:
         """There is room for the next one to the same receiver."""
         await work
-        self._rung.set()
+        self._ring()
 
     def _start(self, held: _Hands, key: str, work: Awaitable[None]) -> None:
         task = asyncio.ensure_future(work)
@@ -194,7 +203,7 @@ class AgentProcess:
 
         def done(finished: asyncio.Future[None]) -> None:
             if not held.room:  # what more there is can be taken now
-                self._rung.set()
+                self._ring()
             if held.get(key) is task:
                 del held[key]
             if not finished.cancelled() and finished.exception():
@@ -208,7 +217,7 @@ class AgentProcess:
 
     async def _listen(self) -> None:
         async for _ in live.bells("agent"):
-            self._rung.set()
+            self._ring()
 
     async def _beat(self) -> None:
         while True:
@@ -224,15 +233,19 @@ class AgentProcess:
         while True:
             try:
                 while await in_thread(chain.link_all):
-                    self._rung.set()
+                    self._ring()
             except Exception:
                 logger.exception("Could not link the log's newest events; trying again")
             await asyncio.sleep(POLL_S)
 
-    async def _wait(self) -> None:
+    def _ring(self) -> None:
+        self._rung.set()
+        self._call_rung.set()
+
+    async def _wait(self, rung: asyncio.Event) -> None:
         try:
             async with asyncio.timeout(POLL_S):
-                await self._rung.wait()
+                await rung.wait()
         except TimeoutError:
             pass
 
