@@ -4,7 +4,6 @@ from collections.abc import Container, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Final, Self
 
-from django.db import connection
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
@@ -17,6 +16,7 @@ from median_site.dashboard import search
 from median_site.dashboard.keyset import Place
 from median_site.dashboard.search import NEWEST, Search
 from median_site.lib import clock
+from median_site.lib.statement import fetch
 from team.models import Notification, NotificationKind, Teammate
 
 PAGE: Final = 30
@@ -185,9 +185,7 @@ def counted(teammate: Teammate) -> dict[str, list[str]]:
     and have not read; and requests that wait. Up to 100 ids of each: enough to count, and to keep counting. One query.
     """
     whose, who, now = teammate.workspace_id, teammate.id, clock.now()
-    with connection.cursor() as cursor:
-        cursor.execute(_COUNTED, [who, whose, now, whose, now, whose, now, who, whose, who, whose, now])
-        found = cursor.fetchall()
+    found = fetch(_COUNTED, who, whose, now, whose, now, whose, now, who, whose, who, whose, now)
     return {name: [str(id) for id, counts in found if counts == name] for name in COUNTS}
 
 
