@@ -25,6 +25,8 @@ _SYMBOLS: Final = {
     Kind.EMAIL_TOO_MANY: "warn",
     Kind.EMAIL_BOUNCED: "failed",
     Kind.EMAIL_FAILED: "failed",
+    Kind.EMAIL_COMPLAINED: "warn",
+    Kind.EMAIL_RETRIED: "email",
     Kind.EMAIL_FILES_LEFT: "attach",
     Kind.DISCORD_FAILED: "failed",
     Kind.DISCORD_FILES_LEFT: "attach",

@@ -78,6 +78,8 @@ LINES: Final[Mapping[str, Callable[[Facts], Line]]] = {
     Kind.EMAIL_BOUNCED: lambda f: Line(
         f"The mail to {f.data['to']} could not be delivered: {f.data.get('why')}", "failed", True
     ),
+    Kind.EMAIL_COMPLAINED: lambda f: Line(f"{f.data['to']} reported the mail as spam", "warn", True),
+    Kind.EMAIL_RETRIED: lambda f: Line(f"{f.who} had the mail to {f.data['to']} sent again", "email"),
     Kind.EMAIL_FAILED: lambda f: Line(
         f"The reply to {f.data['to']} could not be sent: {f.data.get('why')}", "failed", True
     ),

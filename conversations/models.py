@@ -191,6 +191,8 @@ class Item(models.Model):
     text = models.TextField(blank=True)
     # What a mail quotes of earlier ones: not its writer's own words, and never an answer.
     quoted = models.TextField(blank=True, default="", db_default="")
+    # Why a message did not reach the customer, as a sentence; empty if nobody says so.
+    undelivered = models.CharField(max_length=250, blank=True, default="", db_default="")
     # NUL or broken characters in the text were replaced by visible ones.
     replaced = models.BooleanField(default=False)
     # Who wrote it, as they were called then.

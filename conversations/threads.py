@@ -89,6 +89,12 @@ def touch(conversation: Conversation, *, kind: ItemKind, ref: str) -> None:
     Item.objects.filter(conversation=conversation, kind=kind, ref=ref).update(version=version)
 
 
+def mark_undelivered(conversation: Conversation, item_id: int, *, why: str) -> None:
+    """A message of a locked conversation did not reach the customer, as this sentence says; "" takes that back."""
+    version = _advance(conversation)
+    Item.objects.filter(conversation=conversation, id=item_id).update(version=version, undelivered=why[:250])
+
+
 def start(customer: Customer, *, channel: Channel = Channel.WIDGET) -> Conversation:
     """A new conversation, which the agent has."""
     with transaction.atomic():

@@ -79,11 +79,16 @@ def by_token(token: str) -> EmailChannel:
     return found
 
 
-def receiving(recipients: Iterable[str]) -> tuple[EmailChannel, str] | None:
-    """Whose mail it is that was sent to these, and to which of them, the first that anybody has here."""
+def receiving(envelope: str | None, named: Iterable[str]) -> list[tuple[EmailChannel, str]]:
+    """Whose mail it is, and to which address: the one that it was delivered to, else everybody's that its headers
+    name. Several workspaces may each get it."""
+    return _receiving([envelope or ""]) or _receiving(named)
+
+
+def _receiving(recipients: Iterable[str]) -> list[tuple[EmailChannel, str]]:
     wanted = {addresses.untagged(each): each for each in reversed([each for each in recipients if "@" in each])}
-    rows = {row.address: row for row in EmailChannel.objects.filter(address__in=wanted)}
-    return next(((rows[base], given) for base, given in reversed(wanted.items()) if base in rows), None)
+    rows = EmailChannel.objects.filter(address__in=wanted)
+    return [(row, wanted[row.address]) for row in rows]
 
 
 def _locked(by: Actor) -> EmailChannel:

@@ -99,6 +99,8 @@ class EmailMessage(models.Model):
     item = models.OneToOneField(Item, on_delete=models.CASCADE, null=True, related_name="+")
     direction = models.CharField(max_length=3, choices=Direction)
     kind = models.CharField(max_length=9, choices=Kind, default=Kind.MESSAGE)
+    # By what a mail service names one that left: its own id of it, else the mail's.
+    service_id = models.CharField(max_length=900, blank=True, default="", db_default="")
     # Without its angle brackets. A broken program may use one twice, so it does not tell mails apart: the digest does.
     message_id = models.CharField(max_length=900, blank=True)
     digest = models.CharField(max_length=64, blank=True)
@@ -135,6 +137,8 @@ class EmailMessage(models.Model):
                 name="mail_aside",
                 condition=~models.Q(kind=Kind.MESSAGE) | models.Q(state=MailState.FAILED),
             ),
+            # What a mail service tells names no workspace.
+            models.Index(fields=["service_id"], name="mail_by_service_id", condition=~models.Q(service_id="")),
             # The agent process's, of every workspace.
             models.Index(fields=["due_at"], name="mail_due", condition=models.Q(state=MailState.WAITING)),
             # The sweep's.

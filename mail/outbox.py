@@ -61,10 +61,13 @@ def claim(*, limit: int) -> list[EmailMessage]:
     return list(taken.select_related("conversation__customer", "item", "workspace"))
 
 
-def sent(mail: EmailMessage) -> None:
-    """A mail server took it. That counts whoever gave it there."""
+def sent(mail: EmailMessage, *, service_id: str = "") -> None:
+    """A mail server took it, or a service, which calls it so. That counts whoever gave it there."""
     waiting = EmailMessage.objects.filter(id=mail.id, state=MailState.WAITING)
-    waiting.update(state=MailState.SENT, sent_at=clock.now(), due_at=None, claimed_at=None, reason="")
+    waiting.update(
+        state=MailState.SENT, sent_at=clock.now(), due_at=None, claimed_at=None, reason="",
+        service_id=service_id.strip("<>") or mail.message_id,
+    )  # fmt: skip
 
 
 def failed(mail: EmailMessage, *, why: str, is_final: bool) -> None:
@@ -77,6 +80,7 @@ def failed(mail: EmailMessage, *, why: str, is_final: bool) -> None:
     with transaction.atomic():
         locked = threads.lock(mail.conversation_id or "")
         if ours.update(state=MailState.FAILED, due_at=None, claimed_at=None, reason=why[:200]):
+            threads.mark_undelivered(locked, mail.item_id or 0, why=f"This mail was not sent: {why[:200]}")
             events.record(
                 EventKind.EMAIL_FAILED, by=actors.system(mail.workspace_id), conversation_id=locked.id,
                 subject_id=mail.id, data={"to": mail.address, "why": why[:200]},
@@ -106,12 +110,14 @@ def _before(conversation_ids: set[str], *, workspace_id: str) -> dict[str, list[
 def _row(item: Item, before: list[EmailMessage], *, channel: EmailChannel) -> EmailMessage:
     subject = next((row.subject for row in before if row.subject), "Your message")
     listed = [row.message_id for row in before if row.message_id]
+    message_id = f"{ids.new_id()}.median@{channel.domain}"
     row = EmailMessage(
         workspace_id=item.workspace_id,
         conversation_id=item.conversation_id,
         item=item,
         direction=Direction.OUT,
-        message_id=f"{ids.new_id()}.median@{channel.domain}",
+        message_id=message_id,
+        service_id=message_id,
         address=item.conversation.customer.email.lower(),
         subject=(subject if subject.lower().startswith("re:") else f"Re: {subject}")[:300],
         references=[*listed[:1], *listed[1:][-_MOST_REFERENCES:]],

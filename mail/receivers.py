@@ -1,10 +1,11 @@
 """What this app does when something below it happens, or when a mail service hands in a mail."""
 
-from anymail.signals import AnymailInboundEvent
+from anymail.signals import AnymailInboundEvent, AnymailTrackingEvent, EventType
 from anymail.signals import inbound as service_received
+from anymail.signals import tracking as service_told
 from django.dispatch import receiver
 
-from mail import channels, inbound, outbox, parsing
+from mail import channels, delivery, inbound, outbox, parsing
 from mail.models import EmailChannel
 from team.models import Event
 from team.signals import events_linked, workspace_closed
@@ -24,10 +25,17 @@ def send_replies(workspace_id: str, events: list[Event], **_: object) -> None:
 
 @receiver(service_received, dispatch_uid="mail.service_received")
 def take_from_service(event: AnymailInboundEvent, **_: object) -> None:
-    """The workspace is the one that the mail was sent to. What is for nobody here is forgotten: trying again would not
+    """The workspaces are those that the mail was sent to. What is for nobody here is forgotten: trying again would not
     help. An error is the service's to hear, so that it tries again."""
     raw = event.message.as_bytes()
-    found = channels.receiving([event.message.envelope_recipient or "", *parsing.parse(raw).recipients])
-    if found:
-        channel, recipient = found
+    for channel, recipient in channels.receiving(event.message.envelope_recipient, parsing.parse(raw).recipients):
         inbound.take(raw, channel=channel, recipient=recipient)
+
+
+@receiver(service_told, dispatch_uid="mail.service_told")
+def hear_of_delivery(event: AnymailTrackingEvent, **_: object) -> None:
+    """A reply bounced, was refused, or was called spam. What is only late, opened or clicked is nothing to us."""
+    complained = event.event_type == EventType.COMPLAINED
+    if complained or event.event_type in {EventType.BOUNCED, EventType.REJECTED, EventType.FAILED}:
+        why = event.mta_response or event.description or event.reject_reason or ""
+        delivery.told_by_service(event.message_id or "", why=str(why), complained=complained)

@@ -8,10 +8,10 @@ from django.db import transaction
 
 from conversations import threads
 from conversations.models import Conversation
-from mail import routing
+from mail import delivery, routing
 from mail.models import Direction, EmailChannel, EmailMessage, Kind
 from mail.parsing import Incoming
-from median_site.lib import actors, clock, text
+from median_site.lib import clock, text
 from team import events
 from team.events import Kind as EventKind
 
@@ -88,12 +88,7 @@ def _bounced(mail: Incoming, row: EmailMessage, *, is_final: bool) -> None:
     sent = rows.exclude(conversation=None).first()
     if sent is None or sent.conversation_id is None:
         return
-    locked = threads.lock(sent.conversation_id)
-    if not EmailMessage.objects.filter(id=sent.id, bounced_at=None).update(bounced_at=clock.now()):
-        return  # two servers on the way told it
-    row.conversation, row.address = locked, sent.address
-    row.save(update_fields=["conversation", "address"])
-    events.record(
-        EventKind.EMAIL_BOUNCED, by=actors.system(row.workspace_id), conversation_id=locked.id, subject_id=row.id,
-        data={"to": sent.address, "why": text.clean(mail.bounce.reason)[0]},
-    )  # fmt: skip
+    locked = delivery.failed(sent, subject_id=row.id, why=text.clean(mail.bounce.reason)[0])
+    if locked:  # else two servers on the way told it
+        row.conversation, row.address = locked, sent.address
+        row.save(update_fields=["conversation", "address"])

@@ -36,6 +36,8 @@ async def run(mail: EmailMessage) -> None:
     try:
         letter = await in_thread(built, mail)
         await asyncio.to_thread(letter.send)
+        status = getattr(letter, "anymail_status", None)
+        named = status.message_id if status else ""  # a set of them for several recipients, which no mail of ours has
     except _Hopeless as error:
         await in_thread(outbox.failed, mail, why=str(error), is_final=True)
     except (OSError, AnymailError) as error:  # smtplib's are OSErrors
@@ -45,7 +47,7 @@ async def run(mail: EmailMessage) -> None:
         logger.exception("A mail could not be sent")
         await in_thread(outbox.failed, mail, why=f"it broke on our side ({type(error).__name__})", is_final=False)
     else:
-        await in_thread(outbox.sent, mail)
+        await in_thread(outbox.sent, mail, service_id=named if isinstance(named, str) else "")
 
 
 def test(channel: EmailChannel, *, to: str) -> str:

@@ -8,9 +8,9 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from mail import channels, mailboxes, polling, sending
+from mail import channels, delivery, mailboxes, polling, sending
 from mail.models import EmailMessage, Kind, MailState, Security
-from team.access import TeammateRequest, manager_required, require_manager, teammate_required
+from team.access import TeammateRequest, manager_required, require_manager, same_person, teammate_required
 from team.views import frame
 
 _ASIDE: Final = 20
@@ -77,6 +77,17 @@ def check_mailbox(request: TeammateRequest) -> HttpResponse:
 def remove_mailbox(request: TeammateRequest) -> HttpResponse:
     mailboxes.remove(by=request.teammate.actor)
     return redirect("mail:page")
+
+
+@require_POST
+@teammate_required
+def retry(request: TeammateRequest, item_id: int) -> HttpResponse:
+    """From a thread: its push shows what came of it."""
+    same_person(request)
+    conversation = delivery.retry(item_id, by=request.teammate.actor)
+    if request.headers.get("HX-Request"):
+        return HttpResponse(status=204)
+    return redirect("inbox:thread", conversation.id)
 
 
 def _looked(request: TeammateRequest) -> HttpResponse:

@@ -26,6 +26,7 @@ urlpatterns = [
     path("channels/discord/", include("discord.hook_urls")),
     path("settings/discord/", include("discord.urls")),
     path("settings/email/", include("mail.urls")),
+    path("mail/", include("mail.reply_urls")),
     path("settings/notifications/", include("notifications.urls")),
     path("push-worker.js", notification_views.worker, name="push_worker"),
     path("settings/", include("team.urls")),

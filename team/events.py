@@ -37,6 +37,8 @@ class Kind(StrEnum):
     EMAIL_TOO_MANY = "email.too_many"
     EMAIL_BOUNCED = "email.bounced"
     EMAIL_FAILED = "email.failed"
+    EMAIL_COMPLAINED = "email.complained"
+    EMAIL_RETRIED = "email.retried"
     EMAIL_FILES_LEFT = "email.files_left"
     DISCORD_FAILED = "discord.failed"
     DISCORD_FILES_LEFT = "discord.files_left"

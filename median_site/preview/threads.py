@@ -39,6 +39,14 @@ def messages() -> Iterator[Specimen]:
     yield _item("Note with a mention", ItemKind.NOTE, "@Kim can you check the photo?", mentions=[["kim", "Kim"]], **sam)
     yield _item("With a file", ItemKind.CUSTOMER, "Here it is.", files=[_FILE], **ana)
     yield _item("Quoting a mail", ItemKind.CUSTOMER, "Yes, please.", quoted="> Shall we refund it?", **ana)
+    yield _item(
+        "A mail that bounced",
+        ItemKind.TEAM,
+        "It left today.",
+        id=1,
+        undelivered="This mail bounced: 550 No such user here",
+        **sam,
+    )
     yield _item("Characters were replaced", ItemKind.CUSTOMER, "A ␀ in it", replaced=True, **ana)
     yield _item("Right to left", ItemKind.CUSTOMER, "مرحبا، وصل طلبي ORD-1042 مكسورًا.", **ana)
     yield _item("One long word", ItemKind.CUSTOMER, "w" * 300, **ana)

@@ -20,7 +20,8 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from agent.rows import AssistantExchange, ExchangeState
 from approvals.models import AlertChannel, AlertLink, AlertPress
 from conversations import attachments, saved_replies, threads
-from conversations.models import Customer, Lesson
+from conversations.models import Customer, Item, Lesson
+from mail.models import EmailMessage
 from median_site.lib import clock, hub, ids
 from median_site.lib.db import in_thread
 from notifications import browsers
@@ -132,6 +133,13 @@ def theirs(world: World) -> dict[str, str]:
     alerted = {"user_id": "U0KIM", "user_name": "kim"}
     press = AlertPress.objects.create(workspace=world.fernhill, channel=slack, approves=True, **alerted)
     link = AlertLink.objects.create(workspace=world.fernhill, teammate=world.kim, service="slack", **alerted)
+    reply_item = Item.objects.create(
+        pk=40_404, workspace=world.fernhill, conversation=world.conversation, number=9_000, version=9_000, kind="team",
+        text="A secret reply", created_at=clock.now(),
+    )  # fmt: skip
+    EmailMessage.objects.create(
+        workspace=world.fernhill, conversation=world.conversation, item=reply_item, direction="out", state="failed"
+    )
     exchange = AssistantExchange.objects.create(
         pk=50_505, workspace=world.fernhill, teammate=world.kim, question="A secret question", asked_at=clock.now(),
         changed_at=clock.now(), due_at=clock.now(), state=ExchangeState.FAILED,
@@ -139,6 +147,7 @@ def theirs(world: World) -> dict[str, str]:
     return {
         "code": press.id,
         "link_id": link.id,
+        "item_id": str(reply_item.pk),
         "exchange_id": str(exchange.pk),
         "conversation_id": world.conversation.id,
         "approval_id": approval.id,
@@ -218,6 +227,7 @@ def absent(values: dict[str, str]) -> dict[str, str]:
         "number": "90909",
         "session_id": "90909",
         "notice_id": "90909",
+        "item_id": "90909",
         "exchange_id": "90909",
     }
 

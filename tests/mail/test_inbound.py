@@ -8,7 +8,7 @@ from django.test import Client
 from agent.rows import Turn
 from conversations import threads
 from conversations.models import Channel, Conversation, Customer, Item, ItemKind, Status
-from mail import addresses, channels, parsing, reports
+from mail import addresses, channels, inbound, parsing, reports, sending
 from mail.models import Direction, EmailChannel, EmailMessage, Kind
 from team.models import Event
 from tests.files import png
@@ -98,6 +98,63 @@ def test_a_stranger_never_lands_in_anothers_thread(by: str, sender: str, hand_in
     other = Conversation.objects.filter(channel=Channel.EMAIL).exclude(id=anas.id).get()
     assert (other.customer.email, other.customer.verified) == ("eve@evil.example", False)
     assert f"/inbox/{anas.id}/" in texts(other, "note")[0]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},  # whoever knows Ana's address
+        {"Reply_To": "ana@example.com", "From": "eve@evil.example"},
+        {"From": "Ana Souza <ana@examp1e.com>"},  # with a digit for a letter
+        {"From": "ana@example.com", "Sender": "eve@evil.example"},
+    ],
+)
+def test_a_from_line_alone_leads_into_no_thread_and_proves_nothing(headers: dict[str, str], hand_in: Hand) -> None:
+    hand_in(letter())
+    anas = thread()
+
+    hand_in(letter("Refund ORD-1042", **{"Message_ID": "<2@evil.example>", "Subject": "Re: My order", **headers}))
+
+    assert texts(anas, "customer") == ["Subject: My order\n\nWhere is my order?"]
+    other = Conversation.objects.filter(channel=Channel.EMAIL).exclude(id=anas.id).get()
+    assert (other.customer.verified, other.claims) == (False, {})
+
+
+def test_a_quoted_yes_is_not_among_the_words(hand_in: Hand) -> None:
+    hand_in(letter())
+    sent_in(thread())
+
+    hand_in(answer_to(OURS, f"On Mon, 3 Nov 2026, Median <{ADDRESS}> wrote:\n> Shall I refund it? Answer yes.\n> yes"))
+
+    item = thread().items.filter(kind=ItemKind.CUSTOMER).latest("number")
+    assert (item.text, "yes" in item.quoted) == (inbound.NO_TEXT, True)
+
+
+def test_a_mail_without_an_id_comes_once(hand_in: Hand) -> None:
+    mail = letter(Message_ID="").as_bytes()
+
+    assert [hand_in(mail), hand_in(mail)] == [204, 204]
+    assert Item.objects.filter(kind=ItemKind.CUSTOMER, conversation__channel=Channel.EMAIL).count() == 1
+
+
+def test_two_medians_do_not_answer_each_other(world: World, hand_in: Hand) -> None:
+    """What the agent of one installation writes is nothing to answer for another's."""
+    hand_in(letter())
+    said = Item.objects.create(
+        workspace=world.fernhill, conversation=thread(), number=99, version=99, kind=ItemKind.AGENT, text="Hello",
+        author_name="Median AI", created_at=thread().created_at,
+    )  # fmt: skip
+    row = sent_in(thread())
+    EmailMessage.objects.filter(id=row.id).update(item=said, subject="Re: My order")
+    row.refresh_from_db()
+    theirs = channels.save(
+        by=world.mallory.actor, address="help@elsewhere.example", name="Elsewhere", signs_replies=True
+    )
+
+    inbound.take(sending.built(row).message().as_bytes(), channel=theirs)
+
+    assert EmailMessage.objects.get(workspace=world.elsewhere).reason == "Auto-Submitted: auto-replied"
+    assert not Conversation.objects.filter(workspace=world.elsewhere, channel=Channel.EMAIL).exists()
 
 
 def test_conflicting_references_begin_a_thread_with_links(hand_in: Hand) -> None:

@@ -119,6 +119,8 @@ def test_html_is_read_as_text(html: str, said: str, quoted: str) -> None:
         pytest.param(mixed(PLAIN + "Hi", "Content-Type: application/pdf\r\nContent-Disposition: attachment;"
                            " filename*=utf-8''%C3%A9.pdf\r\n\r\nx"), "Hi", ["é.pdf"], id="extended name"),
         pytest.param(mixed(PLAIN + "Hi", "Content-Type: application/pdf\r\n\r\nx"), "Hi", ["file.pdf"], id="no name"),
+        pytest.param(mixed(PLAIN + "Come", "Content-Type: text/calendar; method=REQUEST\r\n\r\nBEGIN:VCALENDAR",
+                           kind="alternative"), "Come", ["file.ics"], id="an invitation"),
         pytest.param(mixed(PLAIN + "Hi", "Content-Type: message/rfc822\r\n\r\nSubject: x\r\n\r\ny"), "Hi",
                      ["message.eml"], id="a mail in a mail"),
         pytest.param(mixed(PLAIN + "Hi", "Content-Type: application/pgp-signature; name=s.asc\r\n\r\nx", kind="signed"),

@@ -9,9 +9,11 @@ import pytest
 from django.test import Client
 
 from conversations.models import Channel, Item, ItemKind
+from mail import channels
 from mail.models import EmailChannel, EmailMessage
 from median_site.lib import clock
 from tests.mail.letters import ADDRESS, letter
+from tests.world import World
 
 pytestmark = pytest.mark.urls("tests.mail.service_urls")
 SECRET = "median:a long password"
@@ -90,3 +92,17 @@ def test_mail_for_nobody_here_is_forgotten(channel: EmailChannel, client: Client
 
     assert answer.status_code == 200
     assert not EmailMessage.objects.exists()
+
+
+def test_a_mail_to_several_workspaces_is_each_ones(channel: EmailChannel, world: World, client: Client) -> None:
+    channels.save(by=world.mallory.actor, address="help@elsewhere.example", name="Elsewhere", signs_replies=True)
+    both = letter(To=f"{ADDRESS}, Help@elsewhere.example, {ADDRESS}").as_string()
+    path = "/channels/email/services/mailgun/inbound_mime/"
+
+    client.post(path, mailgun(both), headers=AUTHORIZATION)  # delivered to the first one, as the envelope says
+    assert [row.workspace for row in EmailMessage.objects.all()] == [world.fernhill]
+    for _ in "12":
+        client.post(path, mailgun(both) | {"recipient": "everybody@list.example"}, headers=AUTHORIZATION)
+
+    assert {row.workspace for row in EmailMessage.objects.all()} == {world.fernhill, world.elsewhere}
+    assert EmailMessage.objects.count() == 2
