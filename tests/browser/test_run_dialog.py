@@ -314,7 +314,7 @@ def test_without_a_script(world: World, web: WebProcess, browser: Browser) -> No
         page.get_by_role("button", name="Run").click()
         expect(page.locator(".error")).to_have_text("reason is needed to run this.")
         expect(page.get_by_label("Order number")).to_have_value("1042")
-        page.get_by_label("Reason").select_option("late")
+        page.get_by_role("combobox", name="Reason").select_option("late")
         page.get_by_role("button", name="Run").click()
         expect(page.locator(".run-card")).to_have_count(1)
     assert ToolRun.objects.get().input == '{"orderNumber":"1042","reason":"late"}'
