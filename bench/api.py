@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import os
 import sys
 import tempfile
 import time
@@ -14,6 +15,7 @@ import httpx
 
 from bench import harness
 
+os.environ["MEDIAN_DATABASE_POOL"] = "true"  # as in the web process
 harness.prepare(keep=True)
 
 from django.conf import settings  # noqa: E402

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Final
 
 from django.http import HttpResponse
 from ninja import Query, Router
@@ -12,11 +12,15 @@ from approvals.models import State, ToolApproval
 from median_site.api import answers, gate, inputs, listing, shapes
 from median_site.api.gate import KeyRequest
 from median_site.lib import clock
+from median_site.lib import rows as lib_rows
 from median_site.lib.actors import Actor
 from median_site.lib.errors import DomainError
+from median_site.lib.statement import fetch
 from tools.models import ToolRun
 
 router = Router()
+
+_RUN: Final = f"select {lib_rows.columns(ToolRun, of='run')} from tools_toolrun run where run.id = %s"  # noqa: S608
 
 # An answer that was written already, and its shape.
 Decided = Annotated[HttpResponse, answers.Approval]
@@ -65,7 +69,8 @@ def deny(request: KeyRequest, approval_id: str, payload: inputs.Deny | None = No
 
 
 def shape(approval: ToolApproval) -> answers.Approval:
-    return shapes.approval(approval, ToolRun.objects.filter(id=approval.id).first())
+    found = fetch(_RUN, approval.id)
+    return shapes.approval(approval, lib_rows.load(ToolRun, found[0]) if found else None)
 
 
 def _shapes(approvals: list[ToolApproval]) -> list[answers.Approval]:

@@ -62,7 +62,7 @@ def test_a_program_decides_in_as_few(world: World) -> None:
     _, key = api_keys.create(world.fernhill, name="Backoffice", scopes=["decide"])
     program = Client(headers={"Authorization": f"Bearer {key}"})
     path = f"/v1/tool-approvals/{request(world).id}/approve"
-    assert statements(lambda: program.post(path)) == ["with key", LOCK, WRITE, 'SELECT "tools_toolrun"."workspace_id",']
+    assert statements(lambda: program.post(path)) == ["with key", LOCK, WRITE, "select run.workspace_id,"]
 
 
 def test_a_sweep_with_nothing_due_is_one_statement(world: World) -> None:
