@@ -56,7 +56,12 @@ def test_what_the_api_refuses_of_files(world: World, program: Program, program_w
     assert program.post(f"{path}/attachments", {}).json()["error"]["field"] == "file"
     six = {"text": "Hi", "attachments": [f"file{n}" for n in range(6)]}
     assert program.post(f"{path}/notes", six).json()["error"]["field"] == "attachments"
-    assert program.post(f"{path}/notes", {"attachments": ["\0"]}).json()["error"]["code"] == "file_gone"
+    nul = program.post(f"{path}/notes", {"attachments": ["\0"]})
+    assert (nul.status_code, nul.json()["error"]["code"], nul.json()["error"]["field"]) == (
+        422,
+        "invalid",
+        "attachments.0",
+    )
     assert program.post(f"{path}/notes", {}).json()["error"]["code"] == "empty"
 
     mine = Attachment.objects.get()

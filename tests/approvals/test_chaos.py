@@ -15,7 +15,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
@@ -27,6 +27,7 @@ from django.db.models import Count, Max
 
 from agent.rows import Turn, TurnState
 from approvals import decisions, jobs
+from approvals.errors import AlreadyReviewed
 from approvals.models import DECIDABLE, OPEN, Review, ReviewOutcome, ReviewState, State, ToolApproval
 from approvals.reviewer.verdict import QUESTIONS
 from conversations import threads
@@ -231,7 +232,8 @@ def is_quiet() -> bool:
 def settle(world: World) -> None:
     """Decide what still waits, and let the hourly check find the calls that were lost."""
     for approval in ToolApproval.objects.filter(state__in=DECIDABLE):
-        decisions.approve(approval.id, by=world.sam.actor)
+        with suppress(AlreadyReviewed):  # the reviewer is still at work
+            decisions.approve(approval.id, by=world.sam.actor)
     until(is_quiet, within_s=90, every_s=0.2)
     for approval in ToolApproval.objects.filter(state__in=DECIDABLE):
         decisions.deny(approval.id, by=world.kim.actor)
