@@ -203,7 +203,7 @@ def what_opens_on_other_pages(judge: Judge, complaints: Complaints) -> None:
     judge.see("the key, once")
 
 
-def the_widget(judge: Judge) -> None:
+def the_widget(judge: Judge, complaints: Complaints) -> None:
     page = judge.page
     page.goto("/widget/fernhill/")
     expect(page.locator("#w-intro")).to_be_visible()
@@ -213,6 +213,14 @@ def the_widget(judge: Judge) -> None:
         page.goto(f"/widget/fernhill/#token={worlds.session_token(Customer.objects.get(name=name))}")
         expect(page.locator(".w-msg").first).to_be_visible()
         judge.see(f"the widget of {name}")
+    page.context.set_offline(True)
+    page.get_by_role("textbox").fill("Are you there?")
+    page.get_by_role("textbox").press("Enter")
+    expect(page.get_by_role("alert").filter(has_text="Not sent yet.")).to_be_visible()
+    judge.see("a message that waits for the line")
+    page.context.set_offline(False)
+    expect(page.get_by_role("alert").filter(has_text="Not sent yet.")).to_be_hidden()
+    complaints.take("ERR_INTERNET_DISCONNECTED")
 
 
 def test_pages_and_what_opens_on_them(
@@ -224,7 +232,7 @@ def test_pages_and_what_opens_on_them(
     what_opens_in_a_thread(judge)
     what_opens_on_other_pages(judge, complaints)
     judge.watch(open_window(web.url))
-    the_widget(judge)
+    the_widget(judge, complaints)
 
 
 def sign_in(page: Page, password: str) -> None:
