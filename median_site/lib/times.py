@@ -19,13 +19,15 @@ def in_zone(name: str) -> AbstractContextManager[None]:
 
 
 def clock(moment: datetime) -> str:
-    """13:58"""
-    return f"{localtime(moment):%H:%M}"
+    """13:58, and 02:30 CET in the hour that comes twice when the clocks go back."""
+    local = localtime(moment)
+    return f"{local:%H:%M}" + _which(local)
 
 
 def seconds(moment: datetime) -> str:
     """13:58:04"""
-    return f"{localtime(moment):%H:%M:%S}"
+    local = localtime(moment)
+    return f"{local:%H:%M:%S}" + _which(local)
 
 
 def when(moment: datetime) -> str:
@@ -81,6 +83,11 @@ def iso(moment: datetime) -> str:
 def millis(moment: datetime) -> int:
     """Milliseconds since 1970, for orders that scripts compare."""
     return int(moment.timestamp() * 1000)
+
+
+def _which(local: datetime) -> str:
+    other = local.replace(fold=1 - local.fold)
+    return "" if other.utcoffset() == local.utcoffset() else f" {local:%Z}"
 
 
 def _year(local: datetime) -> str:

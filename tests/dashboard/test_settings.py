@@ -95,6 +95,15 @@ def test_the_workspace_is_renamed_and_its_times_are_written_in_its_zone(world: W
     assert times.clock(at) == "22:30"
 
 
+def test_the_hour_that_comes_twice_says_which_it_is() -> None:
+    first = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
+    with times.in_zone("Europe/Berlin"):
+        moments = [first, first + timedelta(hours=1), first + timedelta(hours=2), datetime(2026, 3, 29, 1, tzinfo=UTC)]
+        assert [times.clock(moment) for moment in moments] == ["02:30 CEST", "02:30 CET", "03:30", "03:00"]
+        assert times.seconds(first) == "02:30:00 CEST"
+    assert times.clock(first) == "00:30"
+
+
 @pytest.mark.parametrize(("name", "zone"), [("", "UTC"), ("x" * 101, "UTC"), ("Fernhill", "Mars/Olympus"), ("A", "")])
 def test_what_cannot_be_kept_is_refused(world: World, browser_of: SignIn, name: str, zone: str) -> None:
     assert browser_of(world.sam).post("/settings/workspace", {"name": name, "zone": zone}).status_code == 400

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from asgiref.sync import async_to_sync
@@ -123,6 +124,20 @@ def test_one_that_died_before_it_recorded_sends_the_same_again(world: World) -> 
 def test_the_hour_is_the_workspaces(now: datetime, due: datetime) -> None:
     chosen = Preference(rhythm=Rhythm.DAILY, hour=8)
     assert preferences.next_mail(chosen, zone="Europe/Berlin", after=now) == due
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "America/Sao_Paulo"])
+@pytest.mark.parametrize("day", [datetime(2026, 3, 28, 12, tzinfo=UTC), datetime(2026, 10, 24, 12, tzinfo=UTC)])
+def test_every_hour_comes_once_a_day_when_the_clocks_change(zone: str, day: datetime) -> None:
+    for hour in range(24):
+        chosen, due, days = Preference(rhythm=Rhythm.DAILY, hour=hour), day, []
+        for _ in range(3):
+            following = preferences.next_mail(chosen, zone=zone, after=due)
+            assert following
+            assert following > due
+            due = following
+            days.append(due.astimezone(ZoneInfo(zone)).date())
+        assert [later - days[0] for later in days] == [timedelta(days=n) for n in range(3)]
 
 
 def test_the_link_stops_it_for_whoever_has_the_mail(world: World, browser_of: BrowserOf) -> None:
