@@ -21,10 +21,17 @@ from mail.models import EmailChannel, EmailMessage
 from median_site.lib import text
 from median_site.lib.db import in_thread
 
+_PRINTING: Final = {f"django.core.mail.backends.{name}.EmailBackend" for name in ("console", "dummy", "filebased")}
+
 logger = logging.getLogger(__name__)
 
 # Of the files of one reply; most mail servers take 25 MB, and the encoding adds a third.
 FILES_LIMIT: Final = 18 * 1024**2
+
+
+def leaves() -> bool:
+    """Whether mail leaves this installation at all: it is only printed or kept while no mail server is set."""
+    return settings.EMAIL_BACKEND not in _PRINTING
 
 
 class _Hopeless(Exception):

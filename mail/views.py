@@ -14,7 +14,6 @@ from team.access import TeammateRequest, manager_required, require_manager, same
 from team.views import frame
 
 _ASIDE: Final = 20
-_PRINTING: Final = {f"django.core.mail.backends.{name}.EmailBackend" for name in ("console", "dummy", "filebased")}
 
 
 @require_safe
@@ -106,7 +105,7 @@ def _page(request: TeammateRequest, **shown: object) -> HttpResponse:
         "hand_in": f"{settings.MEDIAN_URL}{path}",
         "services": bool(settings.ANYMAIL.get("WEBHOOK_SECRET")),
         "services_url": f"{settings.MEDIAN_URL}/channels/email/services/",
-        "sends": settings.EMAIL_BACKEND not in _PRINTING,
+        "sends": sending.leaves(),
         "aside": _aside(request.teammate.workspace_id),
         **dict.fromkeys(("tested", "test_error", "look", "is_busy")),
     }

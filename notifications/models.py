@@ -19,6 +19,7 @@ class Rhythm(models.TextChoices):
     """How often mail comes, if there is anything to tell."""
 
     NEVER = "never", "Never"
+    SOON = "soon", "Within ten minutes"
     HOURLY = "hourly", "Every hour"
     DAILY = "daily", "Once a day"
 

@@ -64,6 +64,8 @@ def wanting_push(topic: str, *, workspace_id: str, teammate_ids: Collection[str]
 def next_mail(chosen: Preference, *, zone: str, after: datetime) -> datetime | None:
     """When mail is to be looked at next; None for never."""
     match chosen.rhythm:
+        case Rhythm.SOON:
+            return after + timedelta(minutes=10)
         case Rhythm.HOURLY:
             return after + timedelta(hours=1)
         case Rhythm.DAILY:

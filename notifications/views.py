@@ -6,6 +6,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from mail import sending as mail
 from median_site.lib.errors import NotFound
 from notifications import browsers, preferences, pushes
 from notifications.models import Rhythm, Topic
@@ -93,5 +94,6 @@ def _page(request: TeammateRequest, *, tested: int | None = None) -> HttpRespons
         "session_key": request.session.session_key,
         "public_key": browsers.public_key(),
         "tested": tested,
+        "mail_leaves": mail.leaves(),
     }
     return render(request, "notifications/page.html", context)

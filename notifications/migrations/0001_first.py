@@ -75,7 +75,12 @@ class Migration(migrations.Migration):
                 (
                     "rhythm",
                     models.CharField(
-                        choices=[("never", "Never"), ("hourly", "Every hour"), ("daily", "Once a day")],
+                        choices=[
+                            ("never", "Never"),
+                            ("soon", "Within ten minutes"),
+                            ("hourly", "Every hour"),
+                            ("daily", "Once a day"),
+                        ],
                         default="never",
                         max_length=6,
                     ),

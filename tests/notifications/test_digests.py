@@ -113,6 +113,13 @@ def test_one_that_died_before_it_recorded_sends_the_same_again(world: World) -> 
     assert first.body == again.body
 
 
+def test_soon_is_ten_minutes_later_unless_it_is_seen_before(world: World) -> None:
+    choose(world.kim, "soon")
+    due_at = Preference.objects.get().mail_due_at
+    assert due_at
+    assert timedelta(minutes=9) < due_at - clock.now() <= timedelta(minutes=10)
+
+
 @pytest.mark.parametrize(
     ("now", "due"),
     [

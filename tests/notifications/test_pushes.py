@@ -222,6 +222,16 @@ def test_the_page_lists_tests_and_removes(world: World, browser_of: BrowserOf, s
     assert Browser.objects.count() == 0
 
 
+def test_the_page_says_when_no_mail_leaves(
+    world: World, browser_of: BrowserOf, settings: pytest.FixtureRequest
+) -> None:
+    hint = "This installation only prints mail"
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    assert hint not in browser_of(world.kim).get("/settings/notifications/").content.decode()
+    settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+    assert hint in browser_of(world.kim).get("/settings/notifications/").content.decode()
+
+
 def test_what_is_chosen_is_kept(world: World, browser_of: BrowserOf) -> None:
     client = browser_of(world.kim)
     client.post(
