@@ -14,6 +14,7 @@ from django.test import Client
 from agent.models.demo import DemoModel
 from agent.models.openai import OpenAIModel
 from agent.rows import Turn, TurnState
+from approvals import decisions
 from approvals.models import State, ToolApproval
 from conversations.models import Item, Status
 from median_site.lib import clock
@@ -140,13 +141,37 @@ def test_an_approved_call_that_fails_says_so_to_everybody(
     assert [sent.method for sent in server.requests].count("POST") == (1 if respond else 0)
 
 
+@pytest.mark.usefixtures("agent")
+def test_what_may_have_been_done_is_said_and_done_again_only_after_another_sign_off(
+    live_world: World, ana: Chat, model: ModelServer, browser_of: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tool_calls, "Client", partial(ToolClient, deadline_s=0.3))
+    with company(silence) as server:
+        Endpoint.objects.update(url=server.url)
+        first = asked(ana, model, then="It may have gone through.")
+        decisions.approve(first.id, by=live_world.sam.actor)
+        until(lambda: ana.replies()[1:] == ["It may have gone through."])
+        until(nothing_sticks)
+        model.script([calls(("refundOrder", INPUT)), says("I asked the team again.")])
+        ana.write("It failed, try again.")
+        until(lambda: ana.replies()[2:] == ["I asked the team again."])
+
+    assert "The request was sent; the action may have happened." in json.dumps(model.requests[2].messages)
+    assert "A call that timed out may have been done all the same" in model.requests[2].messages[0]["content"]
+    again = ToolApproval.objects.exclude(id=first.id).get()
+    assert again.state == State.PENDING
+    card = browser_of(live_world.sam).get(f"/approvals/{again.id}/").content.decode()
+    assert "The same input was tried for this customer before" in card
+    assert [sent.method for sent in server.requests].count("POST") == 1
+
+
 @pytest.mark.parametrize(
     ("body", "raw"),
     [(b"", ""), (b"a\0b", "a␀b"), (b'{"note":"a\\u0000b"}', '{"note":"a\\u0000b"}'), (b"\xff\xfe\xfd", "\ufffd" * 3)],
     ids=["empty", "a NUL", "an escaped NUL", "no text"],
 )
 @pytest.mark.usefixtures("agent")
-def test_an_odd_verbis_an_answer(
+def test_an_odd_body_is_an_answer(
     live_world: World, ana: Chat, model: ModelServer, browser_of: SignIn, body: bytes, raw: str
 ) -> None:
     with company(bytes_of(answer(body))) as server:
@@ -159,7 +184,9 @@ def test_an_odd_verbis_an_answer(
     until(lambda: nothing_sticks() and ToolRun.objects.get().headline)
     assert ToolApproval.objects.get().state == State.COMPLETED
     assert ToolRun.objects.get().raw == raw
-    assert sam.get(f"/inbox/{ana.conversation.id}/").status_code == 200
+    thread = sam.get(f"/inbox/{ana.conversation.id}/").content.decode()
+    assert ("Bytes that are not text stand as �." in thread) == ("\ufffd" in raw)
+    assert ("Characters that cannot be stored stand as ␀" in thread) == (raw == "a␀b")
 
 
 @pytest.mark.parametrize(
