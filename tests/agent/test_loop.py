@@ -119,6 +119,27 @@ def test_two_outcomes_during_a_turn_are_told_in_one_more(ana: Talk) -> None:
     }
 
 
+def test_each_outcome_starts_one_turn_whichever_is_decided_first(ana: Talk) -> None:
+    def waiting(tool: str) -> str:
+        return ToolApproval.objects.get(tool_name=tool, state=State.PENDING).id
+
+    sam = ana.world.sam.actor
+    ana.ask(calls(("refundOrder", REFUND)), says("One."))
+    ana.model.script([calls(("extendTrial", "{}")), says("Two.")])
+    decisions.approve(waiting("refundOrder"), by=sam)
+    ana.settle(turns=2)
+    ana.model.script([calls(("cancelSubscription", "{}"), ("closeAccount", "{}")), says("Three.")])
+    decisions.deny(waiting("extendTrial"), by=sam)
+    ana.settle(turns=3)
+    ana.model.script([says("Four.")])
+    decisions.approve(waiting("closeAccount"), by=sam)
+    ana.settle(turns=4)
+    ana.model.script([says("Five.")])
+    decisions.deny(waiting("cancelSubscription"), by=sam)
+    assert ana.settle(turns=5) == ["One.", "Two.", "Three.", "Four.", "Five."]
+    assert [call.body["tool"] for call in ana.company.calls] == ["refundOrder", "closeAccount"]
+
+
 def test_a_model_that_fails_once_is_asked_once_more(ana: Talk) -> None:
     assert len(ana.ask(Reply(status=503), says("Hello."))) == 2
     assert ana.replies() == ["Hello."]

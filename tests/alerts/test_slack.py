@@ -1,5 +1,6 @@
 """Alerts in Slack: what they show, who may press, what becomes of a message when Slack fails."""
 
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -335,7 +336,9 @@ def test_a_change_while_the_message_is_on_its_way_is_sent_after_it(fernhill: Wor
     assert texts(slack.message)[-1].startswith("Denied by Sam · ")
 
 
-def test_what_is_not_slacks_changes_nothing(fernhill: World, slack: Slack) -> None:
+def test_what_is_not_slacks_changes_nothing_and_the_log_says_why(
+    fernhill: World, slack: Slack, caplog: pytest.LogCaptureFixture
+) -> None:
     bad = [
         {"X-Slack-Signature": ""}, {"X-Slack-Signature": "v0=zz"}, {"X-Slack-Signature": "v0=ä" * 100},
         *({"X-Slack-Request-Timestamp": odd} for odd in ("", "1e9", "-5", "9" * 30, "١٢٣")),
@@ -348,6 +351,9 @@ def test_what_is_not_slacks_changes_nothing(fernhill: World, slack: Slack) -> No
             headers=signed("x") | headers,
         )  # fmt: skip
         assert (answer.status_code, answer.content) == (401, b"The signature is not right."), headers
+    why = [record.getMessage().rpartition("was refused: ")[2] for record in caplog.records if "refused" in record.msg]
+    assert why[:4] == [*["the signature does not fit the body."] * 3, "the timestamp is not a number of seconds."]
+    assert re.fullmatch(r"the timestamp is 36[12] seconds old; is a clock wrong\?\.", why[-3])
     assert press(fernhill.elsewhere.id, "approve", "call_1").status_code == 401
     assert not AlertPress.objects.exists()
 

@@ -161,6 +161,8 @@ def test_integers_keep_every_digit() -> None:
         ("string", "1042.0", "field must be a string, not the number 1042.0."),
         ("boolean", '"false"', 'field must be a boolean, not the string "false".'),
         ("array", '"[\\"A1\\"]"', 'field must be an array, not the string "["A1"]".'),
+        ("integer", '"1e3"', 'field must be an integer, not the string "1e3".'),
+        ("object", '"{}"', 'field must be an object, not the string "{}".'),
         ("object", "[]", "field must be an object, not an array."),
         ("number", "{}", "field must be a number, not an object."),
         (["integer", "null"], '""', 'field must be an integer or null, not the string "".'),
