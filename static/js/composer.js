@@ -18,7 +18,7 @@
   form.addEventListener("change", ({ target }) => { if (target.name === "mode") setMode(target.value); });
   text.addEventListener("input", () => { fault.hidden = true; });
   text.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing) return;
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing || event.keyCode === 229) return;
     event.preventDefault();
     form.requestSubmit();
   });

@@ -24,9 +24,10 @@
       head(element);
       read();
     }
-    const said = element.dataset.news;
-    // A new card comes with a line that is read out as part of the log.
-    if (said && !isNew && news.get(element.id) !== said) status.textContent = said;
+    const { news: said, approval, state } = element.dataset;
+    // Cards are silent in the log: asking and deciding have lines of their own there, what came of it is said here.
+    const hasLine = approval && !["completed", "failed"].includes(state);
+    if (said && !hasLine && news.get(element.id) !== said) status.textContent = said;
     if (said) news.set(element.id, said);
   });
 

@@ -24,6 +24,25 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 REFUNDED = '{"refunded":true,"amount":48}'
 
+# What was put into a live region, as it is read out: the words of each new node, in their order.
+HEARD = """() => {
+    const heard = [];
+    new MutationObserver((changes) => {
+        for (const { target, addedNodes } of changes) for (const node of addedNodes) {
+            const inside = node.nodeType === Node.ELEMENT_NODE ? node : target;
+            const live = inside.closest("[aria-live], [role=log], [role=status], [role=alert]");
+            if (live && live.getAttribute("aria-live") !== "off" && node.textContent.trim())
+                heard.push(node.textContent.replace(/\\s+/g, " ").trim());
+        }
+    }).observe(document.body, { childList: true, subtree: true });
+    return heard;
+}"""
+# What the page does when it has missed too much.
+RENEW = """async () => {
+    const answer = await fetch(location.href);
+    Median.renew(new DOMParser().parseFromString(await answer.text(), "text/html"));
+}"""
+
 
 @pytest.fixture
 def approval(world: World) -> ToolApproval:
@@ -103,6 +122,25 @@ def test_a_card_goes_through_its_states_in_both_windows(approval: ToolApproval, 
         expect(card_of(page).locator(".result dt")).to_have_text(["Refunded", "Amount"])
         expect(card_of(page).locator("details.raw pre")).to_have_text(REFUNDED)
         reads(card_of(page).locator(".card-foot .outcome"), re.compile(rf"^Approved by {by} · \d\d:\d\d$"))
+
+
+def test_a_screen_reader_hears_each_step_once_and_nothing_else(world: World, approval: ToolApproval, sam: Page) -> None:
+    heard = sam.evaluate_handle(HEARD)
+
+    decisions.approve(approval.id, by=world.kim.actor)
+    expect(card_of(sam)).to_have_attribute("data-state", "executing")
+    runs.begin(approval.id)
+    runs.finish(approval.id, answered())
+    runs.write_up(approval.id)
+    expect(card_of(sam).locator(".result dt")).to_have_count(2)
+    threads.customer_wrote(world.conversation.id, body="Thank you!", client_id="message-2")
+    expect(sam.get_by_role("log")).to_contain_text("Thank you!")
+    sam.evaluate(RENEW)
+
+    steps = ["Kim approved running Refund order", "Refund order ran", "Thank you!"]
+    told = heard.json_value()
+    assert len(told) == len(steps), told
+    assert all(step in said for step, said in zip(steps, told, strict=True)), told
 
 
 def test_a_double_click_approves_once(world: World, approval: ToolApproval, sam: Page) -> None:
