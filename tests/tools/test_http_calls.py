@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 
 import jwt
 import pytest
@@ -40,7 +41,9 @@ def test_a_get_carries_the_assertion_and_the_call_id_and_no_body(world: World, s
         world, url, parameters=[parameter("sku", "path"), parameter("store", "query", required=False)], subject=SUBJECT
     )
     publish(world)
-    run = send(queued(world, "stockLevel", '{"sku":"LID 4ü","store":"a&b"}'))
+    with clock.at(clock.now() - timedelta(minutes=5)):  # the half minute of the assertion begins when the call leaves
+        waited = queued(world, "stockLevel", '{"sku":"LID 4ü","store":"a&b"}')
+    run = send(waited)
     (request,) = server.requests
     assert (request.method, request.target, request.body) == (
         "GET", "/stock/LID%204%C3%BC/level?v=2&store=a%26b&user=user_123", b"",
