@@ -42,6 +42,7 @@ _COMBINING: Final = {
     "then",
     "else",
     "dependentSchemas",
+    "dependencies",
     "enum",
     "const",
 }

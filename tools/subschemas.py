@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from typing import Final
+from urllib.parse import unquote
 
 from median_site.lib.strict_json import Json, Step, pointer
 
@@ -10,15 +11,16 @@ MAX_PARTS: Final = 5_000  # references followed; a chain that doubles at every s
 MAX_PATTERNS: Final = 20
 
 # Keywords whose values are schemas, and of them those that speak of a part of the value, not of the value itself.
-_MAPS: Final = {"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"}
+_MAPS: Final = {"properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions"}
 _LISTS: Final = {"allOf", "anyOf", "oneOf", "prefixItems"}
 _TESTS: Final = {"not", "if", "contains", "propertyNames", "contentSchema"}
 _ONES: Final = _TESTS | {"items", "additionalProperties", "unevaluatedProperties", "unevaluatedItems", "then", "else"}
+_DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 _OF_PARTS: Final = {
     "properties", "patternProperties", "additionalProperties", "unevaluatedProperties",
     "items", "prefixItems", "unevaluatedItems",
 }  # fmt: skip
-_IN_PLACE: Final = {"allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas"}
+_IN_PLACE: Final = {"allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas", "dependencies"}
 
 
 class SchemaError(ValueError):
@@ -91,13 +93,17 @@ def target(schema: dict[str, Json], *, root: dict[str, Json], path: tuple[Step, 
     for key in ("$dynamicRef", "$recursiveRef", *(["$id"] if path else [])):
         if key in schema:
             raise SchemaError(f"{key} is not supported here.", pointer((*path, key)))
+    # The validator would read the part by the rules of that draft, and these bounds by those of 2020-12.
+    if path and schema.get("$schema", _DRAFT) != _DRAFT:
+        raise SchemaError("A part of a schema cannot be of another draft.", pointer((*path, "$schema")))
     if "$ref" not in schema:
         return None
     ref = schema["$ref"]
     if not isinstance(ref, str) or (ref != "#" and not ref.startswith("#/")):
         raise SchemaError("A reference must point into this schema, as #/$defs/Name does.", pointer((*path, "$ref")))
     found: Json = root
-    for step in ref.split("/")[1:]:
+    # As the validator reads it: a name in another spelling would lead the two to different schemas.
+    for step in unquote(ref).split("/")[1:]:
         name = step.replace("~1", "/").replace("~0", "~")
         if not isinstance(found, dict) or name not in found:
             raise SchemaError(f"{ref} is not in the schema.", pointer((*path, "$ref")))

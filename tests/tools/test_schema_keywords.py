@@ -50,6 +50,30 @@ def test_what_is_refused(keyword: str) -> None:
     assert refused.value.path == f"/properties/field/{keyword}"
 
 
+def test_the_bounds_hold_in_every_way_that_leads_the_validator_on() -> None:
+    spelled: dict[str, Json] = {}
+    for at in range(9):  # each asks for the next one twice, by a name that is another one if taken as it is written
+        spelled |= {f"d{at}": {"anyOf": [{"$ref": f"#/$defs/%64{at + 1}"}] * 2}, f"%64{at + 1}": {}}
+    older: Json = {"type": "string"}
+    for _ in range(8):
+        older = {"dependencies": {"a": older}}
+    for deeper in ({"type": "object", "$defs": spelled | {"d9": SKU}}, of_field(older)):
+        with pytest.raises(SchemaError, match="deeper than 8 levels"):
+            schema.compile_schema(deeper)
+
+
+def test_a_part_of_another_draft_is_refused() -> None:
+    with pytest.raises(SchemaError, match="A part of a schema cannot be of another draft") as refused:
+        schema.compile_schema(of_field({"$schema": "http://json-schema.org/draft-04/schema#", "id": "urn:a"}))
+    assert refused.value.path == "/properties/field/$schema"
+
+
+def test_a_reference_may_spell_a_name_by_its_octets() -> None:
+    compiled = schema.compile_schema(of_field({"$ref": "#/$defs/gr%C3%B6%C3%9Fe"}) | {"$defs": {"größe": SKU}})
+    assert schema.check_input(compiled, {"field": "A-1"}) == []
+    assert schema.check_input(compiled, {"field": "a"}) != []
+
+
 def test_no_keyword_is_left_out() -> None:
     said = {keyword for case in CASES if isinstance(case["schema"], dict) for keyword in case["schema"]}
     assert said | REFUSED.keys() == KEYWORDS
