@@ -31,8 +31,8 @@ HEARD = """() => {
         for (const { target, addedNodes } of changes) for (const node of addedNodes) {
             const inside = node.nodeType === Node.ELEMENT_NODE ? node : target;
             const live = inside.closest("[aria-live], [role=log], [role=status], [role=alert]");
-            if (live && live.getAttribute("aria-live") !== "off" && node.textContent.trim())
-                heard.push(node.textContent.replace(/\\s+/g, " ").trim());
+            const words = inside.checkVisibility() ? (node.innerText ?? node.textContent).trim() : "";
+            if (words && live && live.getAttribute("aria-live") !== "off") heard.push(words);
         }
     }).observe(document.body, { childList: true, subtree: true });
     return heard;
@@ -105,6 +105,7 @@ def answered() -> outcomes.Outcome:
 
 
 def test_a_card_goes_through_its_states_in_both_windows(approval: ToolApproval, sam: Page, kim: Page) -> None:
+    asked = card_of(kim).evaluate("({ id, dataset, outerHTML }) => ({ id, version: dataset.version, html: outerHTML })")
     card_of(sam).locator("[data-approve]").click()
     reads(card_of(sam).locator(".outcome"), "Approved by you · running now")
     reads(card_of(kim).locator(".outcome"), "Approved by Sam · running now", within_ms=1_000)
@@ -122,6 +123,9 @@ def test_a_card_goes_through_its_states_in_both_windows(approval: ToolApproval, 
         expect(card_of(page).locator(".result dt")).to_have_text(["Refunded", "Amount"])
         expect(card_of(page).locator("details.raw pre")).to_have_text(REFUNDED)
         reads(card_of(page).locator(".card-foot .outcome"), re.compile(rf"^Approved by {by} · \d\d:\d\d$"))
+
+    assert kim.evaluate("(late) => Median.put(late, document.getElementById('thread-items'))", asked) is None
+    expect(card_of(kim)).to_have_attribute("data-state", "completed")
 
 
 def test_a_screen_reader_hears_each_step_once_and_nothing_else(world: World, approval: ToolApproval, sam: Page) -> None:
@@ -148,6 +152,27 @@ def test_a_double_click_approves_once(world: World, approval: ToolApproval, sam:
     reads(card_of(sam).locator(".outcome"), "Approved by you · running now")
     expect(sam.locator(".line", has_text="approved running")).to_have_count(1)
     expect(sam.locator(".toast")).to_have_count(0)
+    assert decided(approval) == 1
+
+
+def test_a_press_that_failed_says_so_and_can_be_made_again(
+    approval: ToolApproval, sam: Page, complaints: Complaints
+) -> None:
+    approve = card_of(sam).locator("[data-approve]")
+    toast = sam.locator(".toast")
+    sam.route("**/approve", lambda route: route.fulfill(status=500, body="<h1>Broken</h1>"), times=1)
+    approve.click()
+    expect(toast).to_contain_text("Something broke on our side. Nothing of yours was lost.")
+    complaints.take("500")
+    sam.route("**/approve", lambda route: route.abort(), times=1)
+    approve.click()
+    expect(toast).to_contain_text("No connection. Nothing was done; try again.")
+    complaints.take("ERR_FAILED")
+
+    approve.click()
+
+    reads(card_of(sam).locator(".outcome"), "Approved by you · running now")
+    complaints.take("htmx:")
     assert decided(approval) == 1
 
 
