@@ -36,6 +36,19 @@ def test_robots_stay_out() -> None:
     assert Client().get("/robots.txt").text == "User-agent: *\nDisallow: /\n"
 
 
+def test_a_page_is_in_no_frame_no_cache_and_no_fragments_place(world: World, browser_of: Browser) -> None:
+    sam = browser_of(world.sam)
+    for browser, path in ((sam, "/inbox/"), (sam, f"/inbox/{world.conversation.id}/"), (Client(), "/accounts/login/")):
+        answer = browser.get(path)
+        assert answer.status_code == 200
+        assert "frame-ancestors 'none'" in answer["Content-Security-Policy"]
+        assert "img-src 'self';" in answer["Content-Security-Policy"]
+        assert answer["X-Frame-Options"] == "DENY"
+        assert "no-store" in answer["Cache-Control"]
+        assert {"HX-Request", "Cookie"} <= {name.strip() for name in answer["Vary"].split(",")}
+        assert all(cookie["samesite"] == "Lax" for cookie in answer.cookies.values())
+
+
 def test_you_is_whoever_is_signed_in(world: World, browser_of: Browser) -> None:
     answer = browser_of(world.sam).get("/me.css")
     assert answer["Content-Type"] == "text/css; charset=utf-8"

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from django.http import HttpRequest, HttpResponseBase
+from django.utils.cache import patch_vary_headers
 from django.utils.decorators import sync_only_middleware
 
 POLICY: Final = {
@@ -40,7 +41,8 @@ def security_headers(
         # Pages hold customers' data: nothing of them stays on a shared computer, and a fragment never stands in for
         # a page.
         headers.setdefault("Cache-Control", "no-store")
-        headers.setdefault("Vary", "HX-Request, Cookie")
+        if "no-store" in headers["Cache-Control"]:
+            patch_vary_headers(response, ["HX-Request", "Cookie"])
         return response
 
     return middleware
