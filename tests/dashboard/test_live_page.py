@@ -6,7 +6,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from approvals import decisions
 from conversations import threads
+from tests.approvals.requests import request
 from tests.chromium import chromium, closing_connections
 from tests.page_socket import signed_in
 from tests.web_process import WebProcess, serving
@@ -72,10 +74,11 @@ def test_a_push_lands_in_its_place_and_leaves_the_writer_alone(world: World, pag
 
 
 def test_a_reader_further_up_is_not_moved(world: World, page: Page, complaints: list[str]) -> None:
+    approval = request(world)
     for number in range(30):
         threads.note(world.conversation.id, by=world.sam.actor, body=f"Note {number}")
     items = page.locator("[data-items]:not([data-watch-queue]) > [data-number]")
-    expect(items).to_have_count(31)
+    expect(items).to_have_count(33)
     stream = page.locator(".stream")
     assert stream.evaluate("(element) => element.scrollTop") == 0
     stream.evaluate("(element) => { element.scrollTop = -600 }")
@@ -83,9 +86,12 @@ def test_a_reader_further_up_is_not_moved(world: World, page: Page, complaints: 
     before = seen.bounding_box()
     expect(page.locator("#new-below")).to_be_hidden()
 
-    threads.note(world.conversation.id, by=world.sam.actor, body="The newest")
+    card = page.locator(".approval-card")
+    height = card.evaluate("(element) => element.offsetHeight")
+    decisions.deny(approval.id, by=world.sam.actor, reason="Long ago. " * 50)
 
-    expect(items).to_have_count(32)
+    expect(items).to_have_count(34)
+    assert card.evaluate("(element) => element.offsetHeight") != height  # further up than what is read
     expect(page.locator("#new-below")).to_be_visible()
     after = seen.bounding_box()
     assert before is not None
@@ -93,7 +99,7 @@ def test_a_reader_further_up_is_not_moved(world: World, page: Page, complaints: 
     assert after["y"] == pytest.approx(before["y"], abs=1)
     page.locator("#new-below").click()
     expect(page.locator("#new-below")).to_be_hidden()
-    expect(items.nth(31)).to_be_in_viewport()
+    expect(items.nth(33)).to_be_in_viewport()
     assert complaints == []
 
 
