@@ -37,7 +37,8 @@ def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright, pytest.MonkeyPatch.context() as patch:
         # Playwright runs an event loop in this thread; the ORM is used here all the same.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-        yield playwright.chromium.launch(executable_path=path, args=FLAGS)
+        with closing_connections():
+            yield playwright.chromium.launch(executable_path=path, args=FLAGS)
 
 
 @contextmanager

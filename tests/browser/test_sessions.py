@@ -70,6 +70,7 @@ def test_a_press_after_the_session_ended_moves_the_whole_page_to_the_sign_in(
     page = open_window(web.url, world.sam)
     deafen(page)  # its socket would take the page away before the press
     open_card(page, world)
+    page.wait_for_load_state("networkidle")  # whatever else it asks for would take it away as well
     Session.objects.all().delete()
 
     card_of(page).locator("[data-approve]").click()

@@ -56,10 +56,9 @@ async def test_nobody_sees_the_conversation_of_another(world: World) -> None:
         threads.from_customer, await in_thread(customer, world, "user_456"), channel=Channel.WIDGET, body="Mine",
         client_id="1",
     )  # fmt: skip
+    assert await page.hear() == {"kind": "conversation", "id": theirs.conversation_id}
     await in_thread(threads.reply, world.conversation.id, by=world.sam.actor, body="For Ana alone")
     await page.say({"token": await in_thread(token_of, world.fernhill, "user_456"), "since": 0})
-
-    assert await page.hear() == {"kind": "conversation", "id": theirs.conversation_id}
     frame = await page.hear()
 
     assert ["Mine" in item["html"] for item in frame["items"]] == [True]
