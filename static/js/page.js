@@ -61,9 +61,9 @@
   document.addEventListener("htmx:afterSettle", showTab);
   showTab();
 
-  // Signing out leaves nothing behind on a shared computer.
+  // Signing out leaves nothing behind on a shared computer, nor what the page still noted while it was on its way.
   document.addEventListener("submit", (event) => {
-    if (event.target.matches("[data-sign-out]")) sessionStorage.clear();
+    if (event.target.matches("[data-sign-out]")) window.addEventListener("pagehide", () => sessionStorage.clear());
   });
 
   // The rail counts on from what the page was made with.
