@@ -43,7 +43,8 @@ def chromium() -> Iterator[Browser]:
 
 @contextmanager
 def closing_connections() -> Iterator[None]:
-    """With an event loop in this thread, Django's own closing at the end of a test looks elsewhere."""
+    """With an event loop in this thread, Django's own closing at the end of a test looks elsewhere. A handler of a
+    route has a context of its own, thus a connection of its own."""
     try:
         yield
     finally:

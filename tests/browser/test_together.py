@@ -12,7 +12,7 @@ from conversations import handling, returning, threads
 from conversations.models import Conversation, Customer, Draft
 from median_site.lib import clock
 from tests.browser.conftest import OpenWindow, deafen
-from tests.chromium import Complaints
+from tests.chromium import Complaints, closing_connections
 from tests.waiting import until
 from tests.web_process import WebProcess, serving
 from tests.world import World, session_token
@@ -133,7 +133,8 @@ def test_a_draft_that_is_saved_while_the_page_reloads_is_there_afterwards(
     def late(route: Route) -> None:
         """The page as it was made before the draft was saved."""
         answer = route.fetch()
-        until(lambda: Draft.objects.filter(teammate=world.sam).exists())
+        with closing_connections():
+            until(lambda: Draft.objects.filter(teammate=world.sam).exists())
         route.fulfill(response=answer)
 
     page.route(f"**{path}", late)
