@@ -1,13 +1,16 @@
 """The API's OpenAPI 3.1 description: what ninja reads off the operations, and the answers, errors and scopes beside it.
+What is not described there is not taken either.
 
 An operation's answer is described by the type that its function returns, so the two cannot drift apart.
 """
 
+import re
+from functools import cached_property
 from http import HTTPStatus
 from inspect import isclass
 from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from ninja import NinjaAPI, Status
 from ninja.openapi.schema import REF_TEMPLATE, OpenAPISchema
 from ninja.operation import Operation
@@ -15,6 +18,8 @@ from pydantic import TypeAdapter
 
 from median_site.api import answers
 from median_site.api.gate import Scope
+from median_site.lib import strict_json
+from median_site.lib.errors import DomainError
 
 SECURITY: Final = "apiKey"
 BEARER: Final = {"type": "http", "scheme": "bearer", "description": "An API key, mdn_ and 40 characters."}
@@ -36,10 +41,37 @@ IDEMPOTENCY: Final = {
     "description": "The same request under the same key is done once; within a day it gets the first one's answer.",
 }
 Schema = dict[str, Any]  # a JSON document of ninja's and pydantic's making
+_ROUTE_PART: Final = re.compile(r"<(?:\w+:)?(\w+)>")  # of Django's; a path of the description has {name}
 
 
 class Api(NinjaAPI):
     """Ninja's, with the description below and short names of operations: `approvals_deny`."""
+
+    def create_temporal_response(self, request: HttpRequest) -> HttpResponse:
+        """Ninja asks for it once the key may do this, and before it reads the rest."""
+        self._refuse_unknown_parameters(request)
+        return super().create_temporal_response(request)
+
+    def _refuse_unknown_parameters(self, request: HttpRequest) -> None:
+        """A slip in the name of a filter must not answer with everything."""
+        match = request.resolver_match
+        path = "/" + _ROUTE_PART.sub(r"{\1}", match.route if match else "")
+        known = self._parameters.get((path, request.method or ""), ())
+        for name in request.GET:
+            if name not in known:
+                field = strict_json.visible(name)[0][:100]
+                take = f"It takes {', '.join(known)}" if known else "It takes none"
+                raise DomainError(f"{field}: There is no such parameter here. {take}.", code="invalid", status=422, field=field)
+
+    @cached_property
+    def _parameters(self) -> dict[tuple[str, str], tuple[str, ...]]:
+        """The names of the query's parameters, by path and method."""
+        paths: dict[str, dict[str, Schema]] = self.get_openapi_schema()["paths"]
+        return {
+            (path, method.upper()): tuple(each["name"] for each in said.get("parameters", ()) if each.get("in") == "query")
+            for path, methods in paths.items()
+            for method, said in methods.items()
+        }
 
     def get_openapi_schema(self, *, path_prefix: str | None = None, path_params: Schema | None = None) -> OpenAPISchema:
         prefix = self.get_root_path(path_params or {}) if path_prefix is None else path_prefix

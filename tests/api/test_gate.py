@@ -150,6 +150,24 @@ def test_a_nul_is_nobodys_name_and_visible_in_prose(world: World, program: Progr
     assert program.post(f"{thread}/notes", {"text": nul}).json()["text"] == "a␀bcdefgh"
 
 
+@pytest.mark.parametrize(
+    ("path", "field", "takes"),
+    [
+        ("/tool-approvals?state=pending", "state", "It takes status, conversation, tool, cursor, limit"),
+        ("/tool-approvals?limit=1&Status=pending", "Status", "It takes status, conversation, tool, cursor, limit"),
+        ("/tool-approvals?%C2%A0%3B=1", "\N{NO-BREAK SPACE};", "It takes status, conversation, tool, cursor, limit"),
+        ("/tool-approvals/none?limit=1", "limit", "It takes wait"),
+    ],
+)
+def test_a_parameter_that_is_none_is_named_and_filters_nothing_silently(
+    program: Program, path: str, field: str, takes: str
+) -> None:
+    answer = program.get(path)
+    assert (answer.status_code, answer.json()["error"]) == (
+        422, {"code": "invalid", "field": field, "message": f"{field}: There is no such parameter here. {takes}."},
+    )  # fmt: skip
+
+
 def test_a_body_of_ten_megabytes_is_refused(world: World, program: Program) -> None:
     answer = program.post("/conversations", MESSAGE | {"text": "x" * 10_000_000})
     assert answer.status_code == 413
