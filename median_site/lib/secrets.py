@@ -25,7 +25,7 @@ def seal(text: str, *, secret: str | None = None) -> str:
     """Encrypt (AES-256-GCM). The same text seals differently each time. `secret` defaults to `SECRET_KEY`."""
     nonce = os.urandom(_NONCE_BYTES)
     box = nonce + _cipher(secret or settings.SECRET_KEY).encrypt(nonce, text.encode(), _CONTEXT)
-    return _PREFIX + base64.urlsafe_b64encode(box).decode()
+    return _written(box)
 
 
 def unseal(sealed: str, *, secret: str | None = None) -> str:
@@ -44,6 +44,10 @@ def unseal(sealed: str, *, secret: str | None = None) -> str:
     raise UnsealError("The value was sealed under another installation secret, or was changed since.")
 
 
+def _written(box: bytes) -> str:
+    return _PREFIX + base64.urlsafe_b64encode(box).decode()
+
+
 def _box(sealed: str) -> bytes:
     if not sealed.startswith(_PREFIX):
         raise UnsealError("The value is not one that this version of Median sealed.")
@@ -51,6 +55,8 @@ def _box(sealed: str) -> bytes:
         box = base64.b64decode(sealed.removeprefix(_PREFIX), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError) as error:
         raise UnsealError("The sealed value is damaged.") from error
+    if _written(box) != sealed:  # the last character has bits that no byte needs
+        raise UnsealError("The sealed value is damaged.")
     if len(box) < _NONCE_BYTES + 16:
         raise UnsealError("The sealed value is cut off.")
     return box

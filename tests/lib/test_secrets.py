@@ -1,6 +1,7 @@
 """Sealing: what is sealed comes back under the same secret only, and never half."""
 
 import base64
+from string import ascii_letters, digits
 
 import pytest
 from hypothesis import given
@@ -35,9 +36,9 @@ def test_another_secret_is_a_clear_error() -> None:
 def test_every_changed_character_is_noticed() -> None:
     sealed = secrets.seal("private", secret=SECRET)
     for place in range(len("v1."), len(sealed)):
-        changed = sealed[:place] + ("A" if sealed[place] != "A" else "B") + sealed[place + 1 :]
-        with pytest.raises(UnsealError):
-            secrets.unseal(changed, secret=SECRET)
+        for other in set(ascii_letters + digits + "-_") - {sealed[place]}:
+            with pytest.raises(UnsealError):
+                secrets.unseal(sealed[:place] + other + sealed[place + 1 :], secret=SECRET)
 
 
 @pytest.mark.parametrize(
