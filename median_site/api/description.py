@@ -57,18 +57,20 @@ class Api(NinjaAPI):
         match = request.resolver_match
         path = "/" + _ROUTE_PART.sub(r"{\1}", match.route if match else "")
         known = self._parameters.get((path, request.method or ""), ())
-        for name in request.GET:
-            if name not in known:
-                field = strict_json.visible(name)[0][:100]
-                take = f"It takes {', '.join(known)}" if known else "It takes none"
-                raise DomainError(f"{field}: There is no such parameter here. {take}.", code="invalid", status=422, field=field)
+        unknown = [strict_json.visible(name)[0][:100] for name in request.GET if name not in known]
+        if unknown:
+            field = unknown[0] or "?"
+            takes = f"It takes {', '.join(known) or 'none'}."
+            raise DomainError(
+                f"{field}: There is no such parameter here. {takes}", code="invalid", status=422, field=field
+            )
 
     @cached_property
     def _parameters(self) -> dict[tuple[str, str], tuple[str, ...]]:
         """The names of the query's parameters, by path and method."""
         paths: dict[str, dict[str, Schema]] = self.get_openapi_schema()["paths"]
         return {
-            (path, method.upper()): tuple(each["name"] for each in said.get("parameters", ()) if each.get("in") == "query")
+            (path, method.upper()): tuple(each["name"] for each in said.get("parameters", ()) if each["in"] == "query")
             for path, methods in paths.items()
             for method, said in methods.items()
         }

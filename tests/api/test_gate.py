@@ -156,6 +156,7 @@ def test_a_nul_is_nobodys_name_and_visible_in_prose(world: World, program: Progr
         ("/tool-approvals?state=pending", "state", "It takes status, conversation, tool, cursor, limit"),
         ("/tool-approvals?limit=1&Status=pending", "Status", "It takes status, conversation, tool, cursor, limit"),
         ("/tool-approvals?%C2%A0%3B=1", "\N{NO-BREAK SPACE};", "It takes status, conversation, tool, cursor, limit"),
+        ("/tool-approvals?=1", "?", "It takes status, conversation, tool, cursor, limit"),
         ("/tool-approvals/none?limit=1", "limit", "It takes wait"),
     ],
 )
