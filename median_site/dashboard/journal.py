@@ -110,35 +110,49 @@ def page(workspace_id: str, *, by: Filter, before: Place | None = None, after: P
     rows = by.rows(workspace_id)
     if near:
         rows = rows.filter(near.newer("at") if after else near.older("at"))
-    found, edge = [] if by.is_wide else _take(rows, after), None
+    found, stopped = [] if by.is_wide else _take(rows, after), None
     if by.is_wide:
         for look in (LOOK_FIRST, LOOK):
-            edge = _edge(workspace_id, look, by=by, before=before, after=after)
-            found = _take(rows.filter(edge.older("at") if after else edge.newer("at")) if edge else rows, after)
-            if len(found) > PAGE or not edge:
+            stop = _stop(workspace_id, look, by=by, before=before, after=after)
+            found = _take(
+                rows.filter(stop.next.older("at") if after else stop.next.newer("at")) if stop else rows, after
+            )
+            stopped = stop.last if stop and len(found) <= PAGE else None
+            if not stopped:
                 break
     shown = found[:PAGE][::-1] if after else found[:PAGE]
-    goes_on = _place(found[PAGE - 1]) if len(found) > PAGE else edge
-    stopped = edge.at if edge and len(found) <= PAGE else None
+    goes_on = stopped or (_place(found[PAGE - 1]) if len(found) > PAGE else None)
+    looked_to = stopped.at if stopped else None
     if after:
-        return Page(shown, newer=goes_on, older=_place(shown[-1]) if shown else after, looked_to=stopped)
-    newer = (_place(shown[0]) if shown else before) if before else None
-    return Page(shown, newer=newer, older=goes_on, looked_to=stopped)
+        older = _place(shown[-1]) if shown else _beside(after, 1)
+        return Page(shown, newer=goes_on, older=older, looked_to=looked_to)
+    newer = (_place(shown[0]) if shown else _beside(before, -1)) if before else None
+    return Page(shown, newer=newer, older=goes_on, looked_to=looked_to)
 
 
 def _take(rows: QuerySet[Event], after: Place | None) -> list[Event]:
     return list(rows.order_by(*_order(after))[: PAGE + 1])
 
 
-def _edge(workspace_id: str, look: int, *, by: Filter, before: Place | None, after: Place | None) -> Place | None:
-    """Where looking ends: after so many events of the workspace. None when there are not as many."""
+@dataclass(frozen=True, slots=True)
+class _Stop:
+    """Where looking ends: the last event that is looked at, and the next one, which is not."""
+
+    last: Place
+    next: Place
+
+
+def _stop(workspace_id: str, look: int, *, by: Filter, before: Place | None, after: Place | None) -> _Stop | None:
+    """After so many events of the workspace; None when there are no more than that."""
     rows = _within(by, Event.objects.filter(workspace_id=workspace_id))
     if after:
         rows = rows.filter(after.newer("at"))
     elif before:
         rows = rows.filter(before.older("at"))
-    edge = rows.order_by(*_order(after)).values_list("at", "id")[look : look + 1].first()
-    return Place(edge[0], str(edge[1])) if edge else None
+    places = [
+        Place(at, str(id)) for at, id in rows.order_by(*_order(after)).values_list("at", "id")[look - 1 : look + 1]
+    ]
+    return _Stop(*places) if len(places) == 2 else None
 
 
 def _order(after: Place | None) -> tuple[str, str]:
@@ -147,6 +161,11 @@ def _order(after: Place | None) -> tuple[str, str]:
 
 def _place(event: Event) -> Place:
     return Place(event.at, str(event.id))
+
+
+def _beside(place: Place, by: int) -> Place:
+    """So that the event at the place itself is on the other side: of a page without events the way leads back to it."""
+    return Place(place.at, str(max(int(place.id) + by, 0)))
 
 
 def _within(by: Filter, rows: QuerySet[Event]) -> QuerySet[Event]:

@@ -113,7 +113,15 @@ def test_pages_go_both_ways_without_gap_or_repeat(world: World, browser_of: Sign
     with tampering():
         Event.objects.all().delete()
     made = [log(world).id for _ in range(journal.PAGE * 2 + 5)][::-1]
-    browser = browser_of(world.sam)
+
+    down, up = down_and_up(browser_of(world.sam), "/logs/")
+
+    assert [each for found in down for each in found] == made
+    assert up == [made[-5:], made[50:100], made[:50]]
+
+
+def down_and_up(browser: Client, path: str) -> tuple[list[list[int]], list[list[int]]]:
+    """The ids on each page of a list from its first one to its last, and on the way back."""
 
     def walk(path: str, rel: str) -> Iterator[tuple[str, list[int]]]:
         while path:
@@ -122,11 +130,8 @@ def test_pages_go_both_ways_without_gap_or_repeat(world: World, browser_of: Sign
             link = re.search(rf'rel="{rel}" href="([^"]+)"', page)
             path = f"/logs/{link[1]}".replace("&amp;", "&") if link else ""
 
-    down = list(walk("/logs/", "next"))
-    up = list(walk(down[-1][0], "prev"))
-
-    assert [each for _, found in down for each in found] == made
-    assert [found for _, found in up] == [made[-5:], made[50:100], made[:50]]
+    down = list(walk(path, "next"))
+    return [found for _, found in down], [found for _, found in walk(down[-1][0], "prev")]
 
 
 def test_a_wide_filter_looks_so_far_at_once_and_says_so(
@@ -149,6 +154,27 @@ def test_a_wide_filter_looks_so_far_at_once_and_says_so(
             assert re.search(r"Nothing found back to Wednesday 3 June( \d+)? at 11:\d\d\.", page)
 
     assert looked == [[], [], [rare.id]]
+
+
+def test_where_looking_ends_no_event_is_missed_on_either_way(
+    world: World, browser_of: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tampering():
+        Event.objects.all().delete()
+    monkeypatch.setattr(journal, "LOOK", 10)
+    monkeypatch.setattr(journal, "LOOK_FIRST", 4)
+    made = [log(world, ago=minute).id for minute in range(35)]
+    at_the_ends = [log(world, Kind.HTTP_TOOL_SAVED, ago=ago, data={"label": "Kettle"}).id for ago in (9, 10, 19, 29)]
+    browser = browser_of(world.sam)
+
+    everything, back = down_and_up(browser, "/logs/?q=okafor")
+    rare, rare_back = down_and_up(browser, "/logs/?q=kettle")
+
+    assert sorted(each for found in everything for each in found) == sorted(made + at_the_ends)
+    assert [each for found in rare for each in found] == at_the_ends
+    # The way back ends with the newest page, which may show some once more.
+    assert {each for found in back for each in found} == {*made, *at_the_ends}
+    assert {each for found in rare_back for each in found} == {*at_the_ends}
 
 
 def test_the_cost_does_not_grow_with_what_is_on_it(world: World, browser_of: SignIn) -> None:
