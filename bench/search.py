@@ -1,5 +1,5 @@
 """Searching the queue among few and many conversations, with a call in each: words that are everywhere, rare, nowhere,
-names, a name and a word, and order numbers that only a call's input has.
+names, a name and a word, order numbers that only a call's input has, and what many order numbers begin with.
 
 `bin/bench search 100000` takes another size than a million; the rows are those of `bin/bench pages`, and kept.
 """
@@ -23,6 +23,7 @@ TEXTS = {
     "a word that is everywhere": "order",
     "a word in one of a hundred": "word42",
     "an order number": "ORD-7042",
+    "the beginning of one order number in a hundred": "ORD-70",
     "a word that is nowhere": "xyzzy",
     "the beginnings of many words": "wo or no",
     "a customer's name": "customer 7042",

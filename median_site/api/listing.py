@@ -34,13 +34,18 @@ def page(
 ) -> Page[T]:
     """The newest rows first by the time field `by`, then by id. `shape` gets the page's rows at once."""
     if cursor:
-        at, row_id = _read(cursor)
-        # The first condition alone says where the index is to be entered: the 10,000th page costs what the first does.
-        rows = rows.filter(Q(**{f"{by}__lte": at}) & (Q(**{f"{by}__lt": at}) | Q(id__lt=row_id)))
+        rows = rows.filter(after(cursor, by=by))
     found = list(rows.order_by(f"-{by}", "-id")[: limit + 1])
     shown = found[:limit]
     more = cursor_of(getattr(shown[-1], by), shown[-1].pk) if len(found) > limit else None
     return {"data": shape(shown), "next_cursor": more}
+
+
+def after(cursor: str, *, by: str) -> Q:
+    """Rows that the pages up to this cursor did not have. Raises BadCursor."""
+    at, row_id = _read(cursor)
+    # The first condition alone says where the index is to be entered: the 10,000th page costs what the first does.
+    return Q((f"{by}__lte", at)) & (Q((f"{by}__lt", at)) | Q(id__lt=row_id))
 
 
 def whole(data: list[T]) -> Page[T]:

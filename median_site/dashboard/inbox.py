@@ -46,10 +46,12 @@ def show(request: TeammateRequest, conversation_id: str) -> HttpResponse:
 @require_safe
 @teammate_required
 def find(request: TeammateRequest) -> HttpResponse:
-    """A few conversations that a search finds, for the command palette."""
+    """A few conversations that a search finds, for the command palette, and the way to more of them."""
     by = Filter.of(request.GET)
-    found = queue.page(request.teammate, by=by).rows[:FOUND] if by.q else []
-    return render(request, "inbox/_found.html", {"found": [conversation for conversation, _ in found]})
+    page = queue.page(request.teammate, by=by) if by.q else queue.Page([], "")
+    found = [conversation for conversation, _ in page.rows[:FOUND]]
+    more = len(page.rows) > FOUND or bool(page.older)
+    return render(request, "inbox/_found.html", {"found": found, "more": more, "filter": by})
 
 
 @require_safe

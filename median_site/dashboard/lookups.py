@@ -46,7 +46,9 @@ def find_threads(given: Given, *, teammate: Teammate) -> Looked:
     found: list[Json] = [
         _thread(row) | ({"found": page.passages[row.id].striptags()} if row.id in page.passages else {}) for row in rows
     ]
-    data: dict[str, Json] = {"threads": found, "only_the_newest_were_searched": page.gave_up}
+    data: dict[str, Json] = {"threads": found, "more": bool(page.older or len(page.rows) > FOUND)}
+    if page.looked_to:
+        data["searched_back_to"] = page.looked_to.isoformat()
     return Looked(data, frozenset(f"thread:{row.id}" for row in rows))
 
 

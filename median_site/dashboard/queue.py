@@ -2,9 +2,10 @@
 
 from collections.abc import Container, Mapping
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from typing import Final, Self
 
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
 from django.http import QueryDict
@@ -14,7 +15,7 @@ from conversations import drafts
 from conversations.models import Channel, Conversation, Handler, ReadMark, Status
 from median_site.dashboard import search
 from median_site.dashboard.keyset import Place
-from median_site.dashboard.search import NEWEST, Search
+from median_site.dashboard.search import NEWEST, Found, Search
 from median_site.lib import clock
 from median_site.lib.statement import fetch
 from team.models import Notification, NotificationKind, Teammate
@@ -152,32 +153,41 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Rows with whether each is unread, and the cursor of the next page, or "".
-
-    In a search also what was found in each, by id, and of how many of the newest conversations, if not of all: else 0.
+    """Rows with whether each is unread, and the cursor of the next page, or "". In a search also what was found in
+    each, by id. `looked_to`: back to when conversations were looked at, if there are older ones that may belong here.
     """
 
     rows: list[tuple[Conversation, bool]]
     older: str
     passages: Mapping[str, Markup] = field(default_factory=dict)
-    gave_up: int = 0
+    looked_to: datetime | None = None
 
 
 def page(teammate: Teammate, *, by: Filter, before: str = "") -> Page:
-    """One page of the queue, newest first. One query, whatever the page; a search takes a few."""
+    """One page of the queue, newest first. One query, whatever the page; one more when few are unread, and a few for a
+    search."""
     rows = by.rows(_conversations(teammate), teammate_id=teammate.id)
     place = Place.of(before)
     if place:
         rows = rows.filter(place.older("last_at"))
-    if by.unread:
-        rows = _unread(rows, limit=LOOK if by.q else PAGE + 1)
-    rows = rows.select_related("customer", "assignee")
+    found, passages = _found(rows.select_related("customer", "assignee"), by, teammate), {}
     if by.q:
-        found = search.among(rows, by.search, workspace_id=teammate.workspace_id, limit=PAGE + 1)
         passages = search.passages(found.rows[:PAGE], by.search, workspace_id=teammate.workspace_id)
-        return Page(_read(found.rows, teammate), _older(found.rows), passages, found.gave_up)
-    listed = list(rows.order_by(*NEWEST)[: PAGE + 1])
-    return Page(_read(listed, teammate), _older(listed))
+    last = found.rows[PAGE - 1] if len(found.rows) > PAGE else None
+    older = Place(last.last_at, last.id) if last else found.stopped
+    looked_to = found.stopped.at if found.stopped else None
+    return Page(_read(found.rows, teammate), str(older or ""), passages, looked_to)
+
+
+def _found(rows: QuerySet[Conversation], by: Filter, teammate: Teammate) -> Found:
+    """A page of the rows and one more, or as many of them as a look finds."""
+    if by.q:
+        only = Q(attention__gt=F("read")) if by.unread else None
+        return search.among(rows, by.search, workspace_id=teammate.workspace_id, limit=PAGE + 1, only=only)
+    if not by.unread:
+        return Found(list(rows.order_by(*NEWEST)[: PAGE + 1]))
+    unread = list(_unread(rows, limit=PAGE + 1).order_by(*NEWEST))
+    return Found(unread, search.last_of(rows, LOOK) if len(unread) <= PAGE else None)
 
 
 def counted(teammate: Teammate) -> dict[str, list[str]]:
@@ -215,7 +225,3 @@ def _read(rows: list[Conversation], teammate: Teammate) -> list[tuple[Conversati
     for row in rows:
         row.workspace = teammate.workspace  # the one that all of them are in
     return [(row, row.attention > row.read) for row in rows[:PAGE]]  # type: ignore[attr-defined]  # annotated
-
-
-def _older(rows: list[Conversation]) -> str:
-    return str(Place(rows[PAGE - 1].last_at, rows[PAGE - 1].id)) if len(rows) > PAGE else ""

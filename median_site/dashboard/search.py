@@ -1,7 +1,8 @@
 """Finding conversations by what was said in them, who wrote, and which orders tools were called with. Reads only.
 
 What is common fills the page from the newest conversations, at once or with a second look at more of them; what is rare
-is looked up in the indexes. Whatever takes longer than PATIENCE is given up, and the answer says so.
+is looked up in the indexes. A look-up that takes longer than PATIENCE is given up, and conversations are looked through
+instead. An answer that ends before the last conversation says where, and the next one goes on from there.
 """
 
 import re
@@ -20,7 +21,8 @@ from markupsafe import Markup, escape
 from approvals.models import ToolApproval
 from conversations.models import SPOKEN, Conversation, Customer, Item
 from conversations.words import Names, Words
-from median_site.lib import text
+from median_site.dashboard.keyset import Place
+from median_site.lib import clock, text
 from tools import values
 from tools.models import ToolRun
 
@@ -28,13 +30,12 @@ LONGEST: Final = 100
 WORDS: Final = 8
 NEAR: Final = 200
 # So many more are looked through when so many of NEAR match: the page is likely to fill.
-FAR: Final = 1_000
+FAR: Final = 800
 HOPEFUL: Final = 5
-# Of all messages that match, so many of the newest count.
-MOST: Final = 20_000
-# And of conversations with the rarest word, so many of the newest are looked into for the other words.
+# Of conversations that an index leads to, so many are looked into for the rest; the first ones alone often fill a page.
 MIXED: Final = 1_000
-PATIENCE: Final = "1s"
+FIRST: Final = 100
+PATIENCE: Final = timedelta(seconds=1)
 # So that the places which an index finds are kept one by one: from pages as a whole each row is read and parsed anew.
 MEMORY: Final = "64MB"
 NEWEST: Final = ("-last_at", "-id")
@@ -66,20 +67,27 @@ class Search:
         """The words that may be an order's number."""
         return Search(tuple(word for word in self.words if any(letter.isdigit() for letter in word)))
 
+    @property
+    def is_plain(self) -> bool:
+        """One word in one piece: what an index leads to has it."""
+        return sum(len(_PIECE.findall(word)) for word in self.words) == 1
+
     def messages(self, workspace_id: str, *, few: bool = False) -> QuerySet[Item]:
-        """Messages and notes with all words. `few`: of few conversations, whose messages are read one by one."""
+        """Messages and notes with all words. `few`: of few conversations, whose messages are read one by one. Else
+        those with the pieces of the words, in any order: whether they follow each other stands in no index.
+        """
         rows = Item.objects.filter(workspace_id=workspace_id, kind__in=SPOKEN)
-        return rows.alias(words=_words("text", few=few)).filter(words=self._query)
+        return rows.alias(words=_words("text", few=few)).filter(words=self._query(in_order=few))
 
     def runs(self, workspace_id: str, *, few: bool = False) -> QuerySet[ToolRun]:
         """Calls in conversations whose input has all words."""
         rows = ToolRun.objects.filter(workspace_id=workspace_id, conversation__isnull=False)
-        return rows.alias(words=_words("input", few=few)).filter(words=self._query)
+        return rows.alias(words=_words("input", few=few)).filter(words=self._query(in_order=few))
 
     def requests(self, workspace_id: str, *, few: bool = False) -> QuerySet[ToolApproval]:
         """The same for requests, of which many never became a call."""
         rows = ToolApproval.objects.filter(workspace_id=workspace_id)
-        return rows.alias(words=_words("input", few=few)).filter(words=self._query)
+        return rows.alias(words=_words("input", few=few)).filter(words=self._query(in_order=few))
 
     def customers(self, workspace_id: str, *, by_any: bool = False) -> QuerySet[Customer]:
         """Customers whose name, email and subject hold all words, or any; one of two letters only begins a name."""
@@ -87,11 +95,10 @@ class Search:
         held = [Q(names__contains=word.lower() if len(word) > 2 else f" {word.lower()}") for word in self.words]
         return rows.filter(Q(*held, _connector=Q.OR if by_any else Q.AND))
 
-    @property
-    def _query(self) -> SearchQuery:
+    def _query(self, *, in_order: bool) -> SearchQuery:
         """All words, each perhaps the beginning of a longer one."""
         pieces = [_PIECE.findall(word) for word in self.words]
-        quoted = [" <-> ".join(f"'{piece}'" for piece in each) + ":*" for each in pieces]
+        quoted = [(" <-> " if in_order else " & ").join(f"'{piece}'" for piece in each) + ":*" for each in pieces]
         return SearchQuery(" & ".join(quoted), config="simple", search_type="raw")
 
 
@@ -102,29 +109,90 @@ def _words(field: str, *, few: bool) -> Words:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Conversations, newest first. `gave_up`: only so many of the newest were looked through; 0 if it was all."""
+    """Conversations, newest first. Those that match and are newer than `stopped` are all here, or as many as were asked
+    for; older ones were not looked at. None: there are no older ones, or nobody asked for more."""
 
     rows: list[Conversation]
-    gave_up: int = 0
+    stopped: Place | None = None
 
 
-def among(rows: QuerySet[Conversation], search: Search, *, workspace_id: str, limit: int) -> Found:
-    """Those of a workspace's conversations that match, at most `limit`. A few queries."""
+def among(
+    rows: QuerySet[Conversation], search: Search, *, workspace_id: str, limit: int, only: Q | None = None
+) -> Found:
+    """Those of a workspace's conversations that match, at most `limit`. `only` says what else must be true of them and
+    stands in no index. A few queries.
+    """
     if not search.words:
         return Found([])
-    near, looked_at = _newest(rows, NEAR), NEAR
-    found = list(_with_each_word(near, search, workspace_id).order_by(*NEWEST)[:limit])
-    if HOPEFUL <= len(found) < limit:
-        looked_at = FAR
-        found = list(_with_each_word(_newest(rows, FAR), search, workspace_id).order_by(*NEWEST)[:limit])
-    if len(found) == limit:
-        return Found(found)
+    look = _Look(rows, search, workspace_id, limit=limit, only=only or Q())
+    look.through(NEAR)
+    if not look.is_over and len(look.found) >= HOPEFUL:
+        look.through(FAR)
+    if look.is_over:
+        return Found(look.found)
     try:
         with _patience():
-            ids = _indexed(rows, search, workspace_id, near=near)
-            return Found(list(rows.filter(id__in=ids).order_by(*NEWEST)[:limit]))
+            return look.up()
     except OperationalError:  # it took too long
-        return Found(found, gave_up=looked_at)
+        until = clock.now() + PATIENCE
+        look.through(FAR)
+        while not look.is_over and clock.now() < until:
+            look.through(FAR)
+    return Found(look.found, None if look.is_over else look.place)
+
+
+class _Look:
+    """A look at conversations in their order: what was found up to which place, and whether that is all one needs."""
+
+    def __init__(self, rows: QuerySet[Conversation], search: Search, workspace_id: str, *, limit: int, only: Q) -> None:
+        self.rows, self.search, self.workspace_id, self.limit, self.only = rows, search, workspace_id, limit, only
+        self.found: list[Conversation] = []
+        self.place: Place | None = None
+        self.is_over = False
+
+    @property
+    def _left(self) -> QuerySet[Conversation]:
+        return self.rows.filter(self.place.older("last_at")) if self.place else self.rows
+
+    def through(self, count: int) -> None:
+        """Look through the next so many."""
+        rows = self._left
+        matching = _with_each_word(_newest(rows, count).filter(self.only), self.search, self.workspace_id)
+        self.found += matching.order_by(*NEWEST)[: self.limit - len(self.found)]
+        self.place = None if len(self.found) == self.limit else last_of(rows, count)
+        self.is_over = self.place is None
+
+    def up(self) -> Found:
+        """Look the rest up in the indexes: conversations with the word, or with the rarest of several. Unless that is
+        all there is to know of them, the next MIXED are looked into. Changes nothing, so that it can be given up."""
+        rows, found = self._left.filter(self.only), list(self.found)
+        word = self.search if len(self.search.words) == 1 else self._rarest()
+        # By a sum, so that no plan walks all rows in the order of an index until enough match.
+        newest = ((F("last_at") + timedelta()).desc(), "-id")
+        likely = rows.filter(id__in=_having(word, self.workspace_id)).order_by(*newest)
+        if self.search.is_plain:
+            return Found(found + list(likely[: self.limit - len(found)]))
+        places = [Place(*each) for each in likely.values_list("last_at", "id")[: MIXED + 1]]
+        ids = [place.id for place in places[:MIXED]]
+        for some in (ids[:FIRST], ids[FIRST:]):
+            matching = _with_each_word(self.rows.filter(id__in=some), self.search, self.workspace_id).order_by(*NEWEST)
+            found += matching[: self.limit - len(found)]
+            if len(found) == self.limit:
+                return Found(found)
+        return Found(found, places[MIXED - 1] if len(places) > MIXED else None)
+
+    def _rarest(self) -> Search:
+        """The word that the fewest of the newest conversations have."""
+        words = self.search.apart
+        has = {str(number): Count("pk", filter=_has(word, self.workspace_id)) for number, word in enumerate(words)}
+        counts = _newest(self.rows, NEAR).order_by().aggregate(**has)
+        return min(enumerate(words), key=lambda each: counts[str(each[0])])[1]
+
+
+def last_of(rows: QuerySet[Conversation], count: int) -> Place | None:
+    """The last of so many of the newest; None when there are no more than that."""
+    ends = rows.order_by(*NEWEST).values_list("last_at", "id")[count - 1 : count + 1]
+    return Place(*ends[0]) if len(ends) == 2 else None
 
 
 def _newest(rows: QuerySet[Conversation], count: int) -> QuerySet[Conversation]:
@@ -146,36 +214,12 @@ def _has(word: Search, workspace_id: str) -> Q:
     return has | Q(Exists(word.messages(workspace_id, few=True).filter(conversation_id=OuterRef("pk"))))
 
 
-def _indexed(
-    rows: QuerySet[Conversation], search: Search, workspace_id: str, *, near: QuerySet[Conversation]
-) -> QuerySet[Any, Any]:
-    """Ids of conversations by the indexes: those with the word; for several words, the newest of those with the rarest
-    word that have each of the others somewhere, and if that may not be all, those with all words in one place.
-    """
-    if len(search.words) == 1:
-        return _having(search, workspace_id)
-    likely = rows.filter(id__in=_having(_rarest(near, search, workspace_id), workspace_id))
-    newest = list(likely.order_by((F("last_at") + timedelta()).desc()).values_list("id", flat=True)[:MIXED])
-    ids = _with_each_word(Conversation.objects.filter(id__in=newest), search, workspace_id).values("id")
-    return ids if len(newest) < MIXED else ids.union(_having(search, workspace_id), all=True)
-
-
-def _rarest(near: QuerySet[Conversation], search: Search, workspace_id: str) -> Search:
-    """The word that the fewest of the newest conversations have."""
-    has = {str(number): Count("pk", filter=_has(word, workspace_id)) for number, word in enumerate(search.apart)}
-    counts = near.order_by().aggregate(**has)
-    return min(enumerate(search.apart), key=lambda each: counts[str(each[0])])[1]
-
-
 def _having(search: Search, workspace_id: str) -> QuerySet[Any, Any]:
     """Ids of conversations with all words in one message, in the customer, or in one input."""
-    # By a sum, so that no plan walks all rows in the order of an index until enough match.
-    said = search.messages(workspace_id).order_by((F("id") + 0).desc()).values("conversation_id")[:MOST]
-    customers = Conversation.objects.filter(
-        workspace_id=workspace_id, customer__in=search.customers(workspace_id)
-    ).values("id")
+    said = search.messages(workspace_id).values("conversation_id")
+    named = Conversation.objects.filter(workspace_id=workspace_id, customer__in=search.customers(workspace_id))
     numbered = _inputs(search, workspace_id) if search.numbers == search else []
-    return said.union(customers, *(rows.values("conversation_id")[:MOST] for rows in numbered), all=True)
+    return said.union(named.values("id"), *(rows.values("conversation_id") for rows in numbered), all=True)
 
 
 def _inputs(
@@ -223,7 +267,8 @@ def _patience() -> Iterator[None]:
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute(
-                "select set_config('statement_timeout', %s, true), set_config('work_mem', %s, true)", [PATIENCE, MEMORY]
+                "select set_config('statement_timeout', %s, true), set_config('work_mem', %s, true)",
+                [f"{PATIENCE // timedelta(milliseconds=1)}ms", MEMORY],
             )
         yield
         with connection.cursor() as cursor:

@@ -12,9 +12,10 @@ from approvals import decisions
 from approvals.errors import AlreadyReviewed
 from approvals.models import State
 from conversations.models import Conversation, Status
-from median_site.api import answers, approvals, conversations, gate, inputs, runs, shapes, tools, waiting
+from median_site.api import answers, approvals, conversations, gate, inputs, listing, runs, shapes, tools, waiting
 from median_site.api.gate import KeyRequest
 from median_site.dashboard import search
+from median_site.dashboard.keyset import Place
 from team.models import ApiKey
 from tools import by_hand
 
@@ -75,7 +76,8 @@ class WhichThread(inputs.Body):
 
 
 class Conversations(answers.Page[answers.Conversation]):
-    """The latest first. `complete` is false when a search took too long and only the latest were looked through."""
+    """The latest first. `complete` is false when a search stopped before it had looked at all of them: `next_cursor`
+    goes on from there, even from an empty page."""
 
     complete: bool
 
@@ -161,10 +163,14 @@ def _find_conversations(request: KeyRequest, given: WhichConversations) -> Conve
         return {**page, "complete": True}
     rows = Conversation.objects.filter(workspace_id=request.key.workspace_id)
     rows = rows.filter(status=given.status) if given.status else rows
+    rows = rows.filter(listing.after(given.cursor, by="last_at")) if given.cursor else rows
     rows = rows.select_related("customer", "assignee")
-    found = search.among(rows, wanted, workspace_id=request.key.workspace_id, limit=given.limit)
-    data = [shapes.conversation(row) for row in found.rows]
-    return {"data": data, "next_cursor": None, "complete": not found.gave_up}
+    found = search.among(rows, wanted, workspace_id=request.key.workspace_id, limit=given.limit + 1)
+    shown = found.rows[: given.limit]
+    last = Place(shown[-1].last_at, shown[-1].id) if len(found.rows) > given.limit else found.stopped
+    cursor = listing.cursor_of(last.at, last.id) if last else None
+    data = [shapes.conversation(row) for row in shown]
+    return {"data": data, "next_cursor": cursor, "complete": not found.stopped}
 
 
 def _get_conversation(request: KeyRequest, given: WhichThread) -> Thread:

@@ -14,6 +14,7 @@ from team import api_keys
 from team.events import Kind
 from team.models import ApiKey, Event
 from tests.approvals.requests import INPUT, lines_of, request
+from tests.dashboard.threads_at_hand import many
 from tests.mcp.conftest import connected
 from tests.world import World
 from tools import outcomes, runs
@@ -138,7 +139,12 @@ async def test_conversations_are_found_and_shown(world: World, everything: str) 
         assert ([row["id"] for row in found["data"]], found["complete"]) == ([world.conversation.id], True)
         assert (await assistant.call("find_conversations", words="bicycle"))["data"] == []
         assert (await assistant.call("find_conversations", words="parcel", status="archived"))["data"] == []
-        latest = await assistant.call("find_conversations", limit=1)
+        await in_thread(many, world, 2)
+        pages = [await assistant.call("find_conversations", words="other", limit=1)]
+        pages.append(await assistant.call("find_conversations", words="other", limit=1, cursor=pages[0]["next_cursor"]))
+        assert [row["customer"]["name"] for page in pages for row in page["data"]] == ["Other 0", "Other 1"]
+        assert ([page["complete"] for page in pages], pages[1]["next_cursor"]) == ([True, True], None)
+        latest = await assistant.call("find_conversations", status="open", words="parcel", limit=1)
         assert (latest["data"][0]["customer"]["name"], latest["next_cursor"]) == ("Ana Souza", None)
         thread = await assistant.call("get_conversation", conversation_id=world.conversation.id)
         assert [row["text"] for row in thread["items"]] == [said]
