@@ -84,9 +84,9 @@ def sign_in(context: BrowserContext, teammate: Teammate, *, url: str) -> None:
     context.add_cookies([{"name": name, "value": value, "url": url}])
 
 
-def reads(where: Locator, text: str | re.Pattern[str], *, within_ms: float | None = None) -> None:
+def reads(where: Locator, text: str | re.Pattern[str]) -> None:
     """What a person sees of it: either the name or "you"."""
-    expect(where).to_have_text(text, use_inner_text=True, timeout=within_ms)
+    expect(where).to_have_text(text, use_inner_text=True)
 
 
 def card_of(page: Page) -> Locator:

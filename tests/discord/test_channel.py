@@ -203,7 +203,7 @@ def test_a_pause_is_kept_whether_discord_asks_for_it_late_or_ahead(
     later(timedelta(seconds=5))
     work()
     assert len(discord.calls) == before + 2
-    assert DiscordChannel.objects.get().quiet_until > clock.now() + timedelta(seconds=12)
+    assert DiscordChannel.objects.get().quiet_until > clock.now() + timedelta(seconds=6)
     later(timedelta(seconds=14))
     work()
     assert [bool(message.buttons) for message in discord.messages] == [True, True]
