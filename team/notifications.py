@@ -8,7 +8,7 @@ from typing import Final
 
 from django.db.models import QuerySet
 
-from median_site.lib import clock, live
+from median_site.lib import clock, live, text
 from median_site.lib.actors import Actor, ActorKind
 from team.models import Notification, NotificationKind, Teammate
 from team.signals import notified
@@ -83,8 +83,7 @@ def forget_old() -> int:
 def says(row: Notification) -> str:
     """What the teammate is told, in a few words: "Kim mentioned you"."""
     teammate = Actor(ActorKind.TEAMMATE, row.workspace_id, name=row.by_name)
-    said = SAYS[row.kind].format(who=teammate.short_name if row.by_id else row.by_name)
-    return said[:1].upper() + said[1:]
+    return text.sentence(SAYS[row.kind].format(who=teammate.short_name if row.by_id else row.by_name))
 
 
 def mine(by: Actor) -> QuerySet[Notification]:

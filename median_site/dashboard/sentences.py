@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from conversations.lines import LINES, Facts
+from median_site.lib import text
 from median_site.lib.actors import Actor, ActorKind
 from team.events import Kind
 from team.models import Event
@@ -31,11 +32,9 @@ def sentence(event: Event, *, agent: str) -> str:
     label = str(event.data.get("label") or event.tool_name)
     facts = Facts(who=by.short_name or by.approver_name, agent=agent, label=label, data=event.data)
     if event.kind in LINES:
-        text = LINES[event.kind](facts).text
-        return text[:1].upper() + text[1:]
+        return text.sentence(LINES[event.kind](facts).text)
     make = _SENTENCES.get(event.kind)
-    text = make(facts) if make else f"{facts.who}: {event.kind.replace('.', ' ').replace('_', ' ')}"
-    return text[:1].upper() + text[1:] if text.startswith(facts.who) else text
+    return text.sentence(make(facts) if make else f"{facts.who}: {event.kind.replace('.', ' ').replace('_', ' ')}")
 
 
 def _ran(facts: Facts) -> str:

@@ -39,6 +39,11 @@ def excerpt(text: str, limit: int) -> str:
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
+def sentence(text: str) -> str:
+    """Words of ours as a sentence: "the API" begins as "The API", while a name that is written small stays as it is."""
+    return f"T{text[1:]}" if text.startswith("the ") else text
+
+
 def markdown(text: str, people: Iterable[Sequence[str]] = ()) -> Markup:
     """Safe HTML of a message written in Markdown or in plain text; line breaks are kept, HTML is shown as text.
 

@@ -23,7 +23,7 @@ _FILE: Final = asdict(File("a1", "invoice.pdf", "application/pdf", 48_213))
 # What any line may speak of.
 _DATA: Final[dict[str, Json]] = {
     "to": "Kim", "from": "Lee", "because": "unanswered", "reason": "the model did not answer.",
-    "why": "the mailbox is full.", "until": "2030-06-03T09:00:00+00:00",
+    "why": "the mailbox is full.", "of": "Sam", "until": "2030-06-03T09:00:00+00:00",
 }  # fmt: skip
 
 

@@ -152,3 +152,17 @@ def test_past_the_limit_on_one_line() -> None:
 
 def test_a_link_definition_is_shown_since_the_model_reads_it() -> None:
     assert text.markdown("[x]: https://evil.example") == "<p>[x]: https://evil.example</p>\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("the API approved running Refund order", "The API approved running Refund order"),
+        ("the request to run Refund order expired unanswered", "The request to run Refund order expired unanswered"),
+        ("tomas.r wrote", "tomas.r wrote"),
+        ("theo wrote", "theo wrote"),
+        ("", ""),
+    ],
+)
+def test_a_sentence_begins_large_unless_with_a_name(words: str, said: str) -> None:
+    assert text.sentence(words) == said
