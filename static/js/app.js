@@ -2,6 +2,7 @@
 import "./htmx.min.js";
 import "./idiomorph.js";
 import "./page.js";
+import "./focus.js";
 import "./live-place.js";
 import "./live.js";
 import "./keys.js";

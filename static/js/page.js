@@ -18,11 +18,12 @@
   body.addEventListener("htmx:sendError", () => toast("No connection. Nothing was done; try again."));
   body.addEventListener("htmx:timeout", () => toast("No answer. Check whether it went through before you press again."));
   // Refusals are read off the answer itself: a push may have taken the pressed button away, and htmx's events with it.
-  body.addEventListener("htmx:beforeRequest", ({ detail: { xhr, requestConfig } }) => {
+  body.addEventListener("htmx:beforeRequest", ({ detail: { elt, xhr, requestConfig } }) => {
     xhr.addEventListener("loadend", () => {
       const said = JSON.parse(xhr.getResponseHeader("HX-Trigger") ?? "{}").toast;
       if (said) toast(said.message);
       else if (xhr.status >= 500) toast("Something broke on our side. Nothing of yours was lost.");
+      else if (xhr.status < 300 && elt.dataset.told) tell(elt.dataset.told);
       if (said) document.dispatchEvent(new CustomEvent("median:fault", { detail: { ...said, path: requestConfig.path } }));
     });
   });
@@ -38,10 +39,11 @@
   }
 
   // What only says that something worked goes by itself.
-  document.addEventListener("median:told", ({ detail }) => {
-    const said = toast(detail);
+  function tell(message) {
+    const said = toast(message);
     setTimeout(() => said.remove(), 4000);
-  });
+  }
+  document.addEventListener("median:told", ({ detail }) => tell(detail));
 
   // Dialogs, panels, theme
 

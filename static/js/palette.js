@@ -6,6 +6,7 @@
   const dialog = document.getElementById("palette");
   const input = dialog.querySelector("input"), status = dialog.querySelector("[role=status]");
   const own = dialog.querySelector("[data-own]"), found = dialog.querySelector("[data-found]");
+  const none = dialog.querySelector(".palette-none");
   let targets = [], timer = 0, asked = 0;
 
   const shown = () => [...dialog.querySelectorAll("[role=option]:not([hidden])")];
@@ -51,6 +52,7 @@
     for (const each of own.children) each.hidden = !each.textContent.toLowerCase().includes(typed);
     const count = shown().length;
     status.textContent = count === 1 ? "1 match" : `${count} matches`;
+    none.hidden = true;
     mark(shown()[0]);
   }
 
@@ -62,6 +64,7 @@
     if (turn !== asked) return;
     found.replaceChildren(...new DOMParser().parseFromString(html, "text/html").body.children);
     filter();
+    none.hidden = shown().length > 0 || !answer?.ok;
   }
 
   function pick(option) {

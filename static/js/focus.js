@@ -1,0 +1,30 @@
+// An answer that is the page again takes away what was pressed. The focus goes to its like in the new page, else to what
+// opened the dialog or menu that it stood in, else to the heading.
+(() => {
+  "use strict";
+  let held = null; // where the focus was when the last change left
+
+  document.body.addEventListener("htmx:beforeRequest", ({ detail }) => {
+    const element = document.activeElement;
+    if (detail.requestConfig.verb === "get" || element === document.body) return;
+    const { form } = element;
+    held = {
+      element,
+      path: form?.getAttribute("action"),
+      at: form ? [...form.elements].indexOf(element) : -1,
+      inside: element.closest("dialog[id], [popover][id]")?.id,
+    };
+  });
+
+  document.addEventListener("htmx:afterSettle", ({ detail }) => {
+    if (!held || held.element.isConnected || document.activeElement !== document.body) return;
+    const { path, at, inside } = held;
+    const form = path && document.querySelector(`form[action="${CSS.escape(path)}"]`);
+    const opener = inside && document.querySelector(`[data-opens="${CSS.escape(inside)}"], [popovertarget="${CSS.escape(inside)}"]`);
+    const heading = document.getElementById(detail.target.id)?.querySelector("h1, h2");
+    held = null;
+    const next = [form?.elements[at], opener, heading].find((each) => each?.checkVisibility() && !each.disabled);
+    if (next === heading) heading?.setAttribute("tabindex", "-1");
+    next?.focus({ preventScroll: true });
+  });
+})();
