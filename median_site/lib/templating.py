@@ -34,6 +34,7 @@ def environment(*, loader: BaseLoader, auto_reload: bool, **_: object) -> Enviro
         day=times.day,
         date=times.short_day,
         deadline=times.deadline,
+        moment=times.moment,
         iso=times.iso,
         millis=times.millis,
         markdown=text.markdown,

@@ -16,7 +16,7 @@ from median_site.lib import clock
 from notifications import digests, preferences
 from notifications.models import Preference, Rhythm, Topic
 from team import notifications
-from team.models import Teammate
+from team.models import Teammate, Workspace
 from tests.approvals.requests import request
 from tests.world import World
 
@@ -60,6 +60,21 @@ def test_a_mail_gathers_what_was_not_seen(world: World) -> None:
     be_due()
     assert send_due() == 1
     assert len(mail.outbox) == 1  # told already
+
+
+def test_a_mail_says_when_by_date_and_zone_since_it_may_be_read_on_any_day(world: World) -> None:
+    Workspace.objects.filter(pk=world.fernhill.pk).update(zone="Asia/Tokyo")
+    evening = datetime(2026, 6, 3, 20, 14, tzinfo=UTC)
+    with travel(evening, tick=False) as now:
+        choose(world.kim)
+        now.shift(60)
+        handling.assign(world.conversation.id, to=world.kim.id, by=world.sam.actor)
+        be_due()
+        assert send_due() == 1
+    [letter] = mail.outbox
+    for said in (letter.body, str(letter.alternatives[0].content)):
+        assert ", 4 June at 05:15" in said
+        assert "Times are in Asia/Tokyo." in said
 
 
 def test_what_was_seen_or_decided_is_not_told(world: World) -> None:
