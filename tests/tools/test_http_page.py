@@ -34,6 +34,8 @@ FORM = {
 def test_the_page_says_what_is_published_and_what_is_not(world: World, browser_of: Browser) -> None:
     browser = browser_of(world.sam)
     assert "No HTTP tools yet" in browser.get(PAGE).text
+    assert "<h1>Nothing to publish</h1>" in (nothing := browser.get(HTTP + "differences").text)
+    assert "There is no HTTP tool yet." in nothing
     draft(world, URL, subject={"name": "user", "place": "query"}, requires="plus", sessionStart=True)
     page = browser.get(PAGE).text
     assert "Not published yet" in page
@@ -42,6 +44,7 @@ def test_the_page_says_what_is_published_and_what_is_not(world: World, browser_o
     for badge in ["Not published", "Per user", "Session start", "plus"]:
         assert badge in page
     publish(world)
+    assert "Version 1 has everything that was written." in browser.get(HTTP + "differences").text
     draft(world, URL + "/2", name="another", label="Another one")
     page = browser.get(PAGE).text
     assert "Version 1</a>" in page
