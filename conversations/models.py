@@ -119,7 +119,11 @@ class Conversation(models.Model):
     class Meta:
         indexes = [
             models.Index(fields=["workspace", "status", "-last_at", "-id"], name="conversation_queue"),
-            models.Index(fields=["workspace", "assignee", "status", "-last_at", "-id"], name="conversation_mine"),
+            models.Index(
+                fields=["workspace", "assignee", "status", "-last_at", "-id"],
+                name="conversation_mine",
+                condition=models.Q(assignee__isnull=False),
+            ),
             models.Index(fields=["workspace", "handler", "status", "-last_at", "-id"], name="conversation_handler"),
             models.Index(
                 fields=["workspace", "-last_at", "-id"], name="conversation_waiting", condition=models.Q(waiting__gt=0)
