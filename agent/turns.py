@@ -42,8 +42,9 @@ def ask(conversation: Conversation, *, because: str) -> None:
 
 
 def add(because: str, *, source: str, to: Statement) -> None:
-    """Have a statement ask for a turn in the one conversation that `advanced` in it, if there is a row in `source`."""
-    asking = f"advanced where status = 'open' and handler = 'agent' and exists (select from {source})"  # noqa: S608
+    """Have a statement ask for a turn in each conversation of `source` that the agent has."""
+    theirs = f"id in (select conversation_id from {source})"  # noqa: S608
+    asking = f"advanced where status = 'open' and handler = 'agent' and {theirs}"
     waiting = "select from agent_turn t where t.conversation_id = advanced.id and t.state = 'queued'"
     to.add(
         "needed",
@@ -51,7 +52,12 @@ def add(because: str, *, source: str, to: Statement) -> None:
         " where t.conversation_id = asking.id and t.state = 'queued'",
     )
     turn = Turn(because=because, queued_at=clock.now())
-    columns = {"workspace_id": "advanced.workspace_id", "conversation_id": "advanced.id", "needs": "advanced.version"}
+    columns = {
+        "id": "replace(gen_random_uuid()::text, '-', '')",  # as ids.turn_id, one for each
+        "workspace_id": "advanced.workspace_id",
+        "conversation_id": "advanced.id",
+        "needs": "advanced.version",
+    }
     to.insert("turn", turn, source=f"{asking} and not exists ({waiting})", **columns)
     to.ring(live.wakes("agent", source=source))
 

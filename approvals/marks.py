@@ -37,4 +37,4 @@ def refresh(conversation: Conversation) -> None:
     statement.add("moved", "select '' as id, %s::text as conversation_id, '' as label", conversation.id)
     add(to=statement)
     bulk.mark(to=statement)
-    statement.run(lock=bulk.LOCK, values=[conversation.id], give="null from moved")
+    statement.run(lock=bulk.LOCK.format("= %s"), values=[conversation.id], give="null from moved")

@@ -63,7 +63,7 @@ async def main(url: str) -> None:
 
         for number, run_id in enumerate(run_ids):
             samples = [await harness.timed(post), await harness.timed(partial(post_between_commits, run_id))]
-            run, key = await in_thread(leaving.read, run_id)
+            run, key = (await in_thread(leaving.read, [run_id]))[run_id]
             outbound = await in_thread(calls.signed, run, key=key, now=clock.now())
             client_alone = partial(calls.client().send, outbound, limit=calls.ANSWER_LIMITS["manifest"])
             samples.append(await harness.timed(client_alone))

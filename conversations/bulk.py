@@ -19,7 +19,8 @@ from median_site.lib.statement import Statement
 from team import events
 from team.events import Entry, Kind
 
-LOCK: Final = "select from conversations_conversation where id = %s for no key update"
+# Of those whose ids are as `among` says.
+LOCK: Final = "select from conversations_conversation where id {} order by id for no key update"
 _PLACED: Final = """
     select moved.workspace_id, moved.conversation_id, moved.id, moved.card, moved.label, advanced.version,
            advanced.former + row_number() over (partition by moved.conversation_id order by moved.id) as number

@@ -5,7 +5,7 @@ The network is touched between two transactions and inside none.
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, ParamSpec, TypeVar
@@ -16,7 +16,7 @@ from django.db import Error as DatabaseError
 from django.db import InterfaceError, OperationalError
 
 from median_site.lib import canonical_json, clock, strict_json
-from median_site.lib.db import in_thread
+from median_site.lib.batches import Batch
 from tools import (
     endpoints,
     http_request,
@@ -40,9 +40,12 @@ from tools.outcomes import Outcome, ToolKind
 ANSWER_LIMITS: Final[Mapping[ToolKind, Limit]] = {"manifest": Limit(bytes=100_000), "http": Limit(characters=16_384)}
 # Between tries to record what came back.
 PAUSES_S: Final = (0.1, 0.5, 2.0, 5.0)
+# Signing takes Python's time: the first calls leave before the last of many are signed.
+CLAIMS_AT_ONCE: Final = 20
 
 P = ParamSpec("P")
 T = TypeVar("T")
+_Claim = tuple[ToolRun, Outbound]
 
 logger = logging.getLogger(__name__)
 
@@ -57,18 +60,31 @@ class Exchange:
     recorded: bool
 
 
-_clients: dict[asyncio.AbstractEventLoop, Client] = {}
+class _Desk:
+    """What the calls of one event loop share: the connections, and rounds in which they are claimed and recorded."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.claim = Batch(_claim, most=CLAIMS_AT_ONCE)
+        self.finish = Batch(runs.finish_all)
+
+
+_desks: dict[asyncio.AbstractEventLoop, _Desk] = {}
 _out: set[asyncio.Task[bool]] = set()
 
 
 def client() -> Client:
     """The process's client for all outbound tool traffic, one for each running event loop."""
+    return _desk().client
+
+
+def _desk() -> _Desk:
     loop = asyncio.get_running_loop()
-    if loop not in _clients:
-        for gone in [known for known in _clients if known.is_closed()]:
-            del _clients[gone]
-        _clients[loop] = Client(allowed_networks=settings.MEDIAN_ALLOWED_NETWORKS)
-    return _clients[loop]
+    if loop not in _desks:
+        for gone in [known for known in _desks if known.is_closed()]:
+            del _desks[gone]
+        _desks[loop] = _Desk(Client(allowed_networks=settings.MEDIAN_ALLOWED_NETWORKS))
+    return _desks[loop]
 
 
 async def send(call_id: str) -> bool:
@@ -103,8 +119,8 @@ def run_now(work: Callable[P, Coroutine[object, object, T]], *args: P.args, **kw
 async def close() -> None:
     """Wait for every call that is out, each of which ends within a call's deadline, then close the connections."""
     await asyncio.gather(*_out, return_exceptions=True)
-    if held := _clients.pop(asyncio.get_running_loop(), None):
-        await held.aclose()
+    if held := _desks.pop(asyncio.get_running_loop(), None):
+        await held.client.aclose()
 
 
 async def exchange(run: ToolRun, outbound: Outbound) -> Exchange:
@@ -128,40 +144,47 @@ async def _record(run: ToolRun, outcome: Outcome) -> bool:
     """What came back is not lost because the database is away for a moment; recorded twice, it counts once."""
     for pause_s in PAUSES_S:
         try:
-            return await in_thread(runs.finish, run.id, outcome, run=run)
+            return await _desk().finish((run, outcome))
         except (OperationalError, InterfaceError) as error:
             logger.warning("The result of %s could not be recorded, trying again: %s", run.id, error)
             await asyncio.sleep(pause_s)
-    return await in_thread(runs.finish, run.id, outcome, run=run)
+    return await _desk().finish((run, outcome))
 
 
 async def _send(call_id: str) -> bool:
-    claimed = await in_thread(_claim, call_id)
+    claimed = await _desk().claim(call_id)
     if claimed is None:
         return False
     run, outbound = claimed
     return (await exchange(run, outbound)).recorded
 
 
-def _claim(call_id: str) -> tuple[ToolRun, Outbound] | None:
-    """The signed request, once the right to send it is ours; None when it is somebody else's or must not leave."""
-    run, key = leaving.read(call_id)
+def _claim(call_ids: Sequence[str]) -> list[_Claim | None]:
+    """For each of these calls the signed request, once the right to send it is ours; None when it is somebody else's
+    or must not leave."""
+    read = leaving.read(call_ids)
+    ready = {id: (run, outbound) for id, (run, key) in read.items() if (outbound := _prepared(run, key=key))}
+    begun = runs.begin_all(ready)
+    # One that was asked for twice is given once.
+    return [ready[id] if id in begun and id not in call_ids[:place] else None for place, id in enumerate(call_ids)]
+
+
+def _prepared(run: ToolRun, *, key: signing.Key) -> Outbound | None:
+    """The request of a queued run, signed to leave now; of one that cannot leave the run ends here."""
     if run.state != RunState.QUEUED:
         return None
-    outbound = None
     try:
         problem = _problem(run)
         if problem is None:
-            outbound = signed(run, key=key, now=clock.now())
+            return signed(run, key=key, now=clock.now())
     except DatabaseError:
         raise  # the run waits until the database is back
     except Exception:
         # Trying again would break again, and a queued run is never given up.
         logger.exception("Call %s of %s cannot be made", run.id, run.tool_name)
         problem = outcomes.request_failed(kind=run.kind)
-    if problem:
-        runs.refuse(call_id, problem, run=run)
-    return (run, outbound) if outbound and runs.begin(call_id) else None
+    runs.refuse(run.id, problem, run=run)
+    return None
 
 
 def _problem(run: ToolRun) -> Outcome | None:

@@ -1,10 +1,11 @@
-"""What a call needs in order to leave, read in one statement."""
+"""What calls need in order to leave, read in one statement however many they are."""
 
+from collections.abc import Collection
 from typing import Final, cast
 
 from conversations.models import Conversation, Customer
 from median_site.lib import rows
-from median_site.lib.statement import fetch
+from median_site.lib.statement import Row, among, fetch
 from team.models import Workspace
 from tools import keys, signing
 from tools.models import Endpoint, Tool, ToolRun
@@ -23,19 +24,22 @@ _READ: Final = f"""
       left join tools_tool tool on tool.id = run.tool_id
       left join tools_endpoint endpoint on endpoint.id = tool.endpoint_id
       left join lateral ({keys.CURRENT}) signing_key on true
-     where run.id = %s
+     where run.id {{}}
 """  # noqa: S608  # made of names in the code alone
 
 
-def read(call_id: str) -> tuple[ToolRun, signing.Key]:
-    """The run with its workspace, its conversation and customer, its tool and endpoint; and the key that signs now.
-
-    Raises ToolRun.DoesNotExist.
-    """
-    found = fetch(_READ, call_id)
-    if not found:
+def read(call_ids: Collection[str]) -> dict[str, tuple[ToolRun, signing.Key]]:
+    """The runs by id, each with its workspace, its conversation and customer, its tool and endpoint; and the key that
+    signs now. Raises ToolRun.DoesNotExist when one does not."""
+    among_them, value = among(call_ids)
+    found = {run.id: (run, key) for run, key in map(_load, fetch(_READ.format(among_them), value))}
+    if not found.keys() >= set(call_ids):
         raise ToolRun.DoesNotExist
-    *values, kid, sealed = found[0]
+    return found
+
+
+def _load(row: Row) -> tuple[ToolRun, signing.Key]:
+    *values, kid, sealed = row
     read = rows.load_all(list(_MODELS.values()), values)
     run, workspace = cast(ToolRun, read[0]), cast(Workspace, read[1])
     conversation, customer = cast(Conversation | None, read[2]), cast(Customer | None, read[3])

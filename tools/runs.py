@@ -5,9 +5,10 @@ dies is never sent again: the hourly check fails it.
 """
 
 import logging
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from datetime import timedelta
-from typing import Final
+from typing import Final, cast
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -17,7 +18,7 @@ from conversations import bulk, threads
 from conversations.models import Conversation, Item, ItemKind
 from median_site.lib import clock, ids, live, strict_json
 from median_site.lib.actors import Actor, system
-from median_site.lib.statement import Statement, fetch
+from median_site.lib.statement import Statement, among, fetch
 from median_site.lib.strict_json import Json
 from team import events
 from team.events import Entry, Kind
@@ -33,9 +34,11 @@ LEFT_BEHIND: Final = timedelta(seconds=10)
 STUCK: Final = timedelta(minutes=10)
 STUCK_AT_ONCE: Final = 1_000
 
-_BEGIN: Final = (
-    "update tools_toolrun set state = 'running', started_at = %s where id = %s and state = 'queued' returning id"
-)
+_BEGIN: Final = """
+    update tools_toolrun set state = 'running', started_at = %s where state = 'queued' and id in (
+        select id from tools_toolrun where id {} and state = 'queued' order by id for no key update skip locked
+    ) returning id
+"""
 
 
 def queue(
@@ -126,7 +129,15 @@ def waiting_to_leave() -> QuerySet[ToolRun]:
 
 def begin(call_id: str) -> bool:
     """Claim the right to send this call, once in its life: True for exactly one caller."""
-    return bool(fetch(_BEGIN, clock.now(), call_id))
+    return bool(begin_all([call_id]))
+
+
+def begin_all(call_ids: Collection[str]) -> set[str]:
+    """The same for many, in one statement that waits for nobody. Gives those that the caller may send."""
+    if not call_ids:
+        return set()
+    among_them, value = among(call_ids)
+    return {str(id) for (id,) in fetch(_BEGIN.format(among_them), clock.now(), value)}
 
 
 def finish(call_id: str, outcome: Outcome, *, run: ToolRun | None = None) -> bool:
@@ -134,12 +145,27 @@ def finish(call_id: str, outcome: Outcome, *, run: ToolRun | None = None) -> boo
 
     `run` is its row, however old, where the caller has it.
     """
-    return _end(run or ToolRun.objects.get(id=call_id), outcome, was=RunState.RUNNING)
+    return bool(_end([(run or ToolRun.objects.get(id=call_id), outcome)], was=RunState.RUNNING))
+
+
+def finish_all(over: Sequence[tuple[ToolRun, Outcome]]) -> list[bool]:
+    """The same for many at once, in one transaction; those of which the log says the same are one statement."""
+    alike: dict[tuple[object, ...], list[tuple[ToolRun, Outcome]]] = defaultdict(list)
+    for run, outcome in over:
+        entry = _entry(run, outcome)
+        alike[entry.kind, entry.by, strict_json.dumps(entry.data), bool(run.approval)].append((run, outcome))
+    if len(alike) == 1:
+        ended = _end(over, was=RunState.RUNNING)
+    else:
+        with transaction.atomic():
+            bulk.lock(run.conversation_id for run, _ in over if run.conversation_id)
+            ended = set[str]().union(*(_end(these, was=RunState.RUNNING) for these in alike.values()))
+    return [run.id in ended for run, _ in over]
 
 
 def refuse(call_id: str, outcome: Outcome, *, run: ToolRun | None = None) -> bool:
     """End a queued call that must not leave. False when it has left or is over. `run` as in `finish`."""
-    return _end(run or ToolRun.objects.get(id=call_id), outcome, was=RunState.QUEUED)
+    return bool(_end([(run or ToolRun.objects.get(id=call_id), outcome)], was=RunState.QUEUED))
 
 
 def fail_stuck() -> int:
@@ -148,7 +174,7 @@ def fail_stuck() -> int:
     failed = 0
     for run in stuck[:STUCK_AT_ONCE]:
         try:
-            failed += _end(run, outcomes.no_result(kind=run.kind), was=RunState.RUNNING, stuck=True)
+            failed += len(_end([(run, outcomes.no_result(kind=run.kind))], was=RunState.RUNNING, stuck=True))
         except Exception:  # one row that cannot be ended must not keep the others from it
             logger.exception("The stuck run %s could not be failed", run.id)
     return failed
@@ -173,42 +199,48 @@ def unwritten() -> QuerySet[ToolRun]:
     return ToolRun.objects.filter(state=RunState.COMPLETED, headline="").order_by("ended_at")
 
 
-def _end(run: ToolRun, outcome: Outcome, *, was: RunState, stuck: bool = False) -> bool:
-    """The run, its row of the log, its card and what comes of it: one statement. Of `run` only its request is read."""
-    failed = outcome.state == "failed"
+def _end(over: Sequence[tuple[ToolRun, Outcome]], *, was: RunState, stuck: bool = False) -> set[str]:
+    """Runs of which the log says the same, their rows of the log, their cards and what comes of it: one statement. Of a
+    run only its request is read. Gives those that ended in it."""
+    run, outcome = over[0]
     statement = Statement()
-    _add_move(run, outcome, was=was, to=statement)
-    signals.run_ended.send(sender=ToolRun, run=run, failed=failed, stuck=stuck, statement=statement)
+    _add_move(over, was=was, to=statement)
+    signals.run_ended.send(sender=ToolRun, run=run, failed=outcome.state == "failed", stuck=stuck, statement=statement)
     events.add(_entry(run, outcome, stuck=stuck), to=statement)
     bulk.advance(to=statement)
     statement.ring(live.wakes("agent", source="moved"))
-    return bool(statement.run(lock=bulk.LOCK, values=[run.conversation_id or ""], give="moved.id from moved"))
+    these, value = among({run.conversation_id or "" for run, _ in over})
+    ((ended,),) = statement.run(
+        lock=bulk.LOCK.format(these), values=[value], give="array_agg(moved.id) from moved", for_many=len(over) > 1
+    )
+    return set(cast(list[str], ended or ()))
 
 
-def _add_move(run: ToolRun, outcome: Outcome, *, was: RunState, to: Statement) -> None:
-    """The conditional update that ends the run: the first outcome stands."""
-    set_to: dict[str, object] = {
-        "state": outcome.state,
-        "ended_at": clock.now(),
-        "code": outcome.code,
-        "error": outcome.sentence,
-        "detail": outcome.detail,
-        "http_status": outcome.http_status,
-        "refusal": Jsonb(outcome.refusal.as_json()) if outcome.refusal else None,
-        "raw": outcome.raw_text,
-        "raw_flags": Jsonb(outcome.raw_flags),
-        "for_model": strict_json.dumps(outcome.for_model),
-    }
+def _add_move(over: Sequence[tuple[ToolRun, Outcome]], *, was: RunState, to: Statement) -> None:
+    """The conditional update that ends the runs: the first outcome stands."""
+    run, outcome = over[0]
+    columns = ("error", "detail", "refusal", "raw", "raw_flags", "for_model")
+    values = [
+        (
+            run.id, outcome.sentence, outcome.detail, Jsonb(outcome.refusal.as_json()) if outcome.refusal else None,
+            outcome.raw_text, Jsonb(outcome.raw_flags), strict_json.dumps(outcome.for_model),
+        )
+        for run, outcome in over
+    ]  # fmt: skip
+    row = "(%s::text, %s::text, %s::text, %s::jsonb, %s::text, %s::jsonb, %s::text)"
     to.add(
         "moved",
-        f"update tools_toolrun set {', '.join(f'{name} = %s' for name in set_to)}"  # noqa: S608  # columns named above
-        " where id = %s and state = %s returning workspace_id, conversation_id, id, tool_name, tool_label as label,"
-        " %s as card, '{}'::jsonb as data",
-        *set_to.values(), run.id, was.value, (ItemKind.APPROVAL if run.approval else ItemKind.RUN).value,
+        "update tools_toolrun r set state = %s, ended_at = %s, code = %s, http_status = %s,"  # noqa: S608
+        f" {', '.join(f'{name} = over.{name}' for name in columns)}"
+        f" from (values {', '.join([row] * len(over))}) over (id, {', '.join(columns)})"
+        " where r.id = over.id and r.state = %s returning r.workspace_id, r.conversation_id, r.id, r.tool_name,"
+        " r.tool_label as label, %s as card, '{}'::jsonb as data",
+        outcome.state, clock.now(), outcome.code, outcome.http_status, *(each for row in values for each in row),
+        was.value, (ItemKind.APPROVAL if run.approval else ItemKind.RUN).value,
     )  # fmt: skip
 
 
-def _entry(run: ToolRun, outcome: Outcome, *, stuck: bool) -> Entry:
+def _entry(run: ToolRun, outcome: Outcome, *, stuck: bool = False) -> Entry:
     ended = Kind.RUN_COMPLETED if outcome.state == "completed" else Kind.RUN_FAILED
     data: dict[str, Json] = {
         "label": run.tool_label, "risk": run.risk, "code": outcome.code, "started_by": run.started_by,

@@ -1,17 +1,23 @@
 """How few statements a decision, a call and a quiet sweep are. Each list is one commit: no BEGIN stands in it."""
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from agent.rows import Turn, TurnState
 from approvals import decisions, expiry
-from approvals.models import ToolApproval
+from approvals.models import State, ToolApproval
+from conversations import threads
+from conversations.models import Conversation, Item, ItemKind
 from team import api_keys
-from tests.approvals.requests import request
+from team.models import Event
+from tests.approvals.requests import INPUT, request
 from tests.approvals.test_transitions import answer
+from tests.endpoint import Endpoint
 from tests.world import World
 from tools import calls, runs
 from tools.models import RunState, ToolRun
@@ -43,10 +49,73 @@ def test_a_decision_is_a_lock_and_one_statement(world: World, decide: Callable[.
 
 def test_a_claim_is_two_statements_and_a_result_a_lock_and_one(world: World) -> None:
     approval = decisions.approve(request(world).id, by=world.sam.actor)
-    assert statements(lambda: calls._claim(approval.id)) == ["select run.workspace_id,", "update tools_toolrun"]
+    assert statements(lambda: calls._claim([approval.id])) == ["select run.workspace_id,", "update tools_toolrun"]
     run = ToolRun.objects.get()
     assert run.state == RunState.RUNNING
     assert statements(lambda: runs.finish(run.id, answer(), run=run)) == [LOCK, WRITE]
+
+
+def approved(world: World, number: int) -> list[str]:
+    """Calls that are to leave, each in a conversation of its own."""
+    asked = []
+    for _ in range(number):
+        with transaction.atomic():
+            conversation = threads.lock(threads.start(world.ana).id)
+            tool, agent = world.tool("refundOrder"), threads.agent_actor(conversation)
+            asked.append(decisions.request(conversation, tool=tool, input_text=INPUT, turn_id="turn", by=agent).id)
+    return [decisions.approve(each, by=world.sam.actor).id for each in asked]
+
+
+def test_many_calls_are_claimed_and_their_results_recorded_in_as_few(world: World) -> None:
+    ids = approved(world, 20)
+    assert statements(lambda: calls._claim(ids)) == ["select run.workspace_id,", "update tools_toolrun"]
+    over = [(run, answer()) for run in ToolRun.objects.filter(state=RunState.RUNNING)]
+    assert len(over) == 20
+    assert statements(lambda: runs.finish_all(over)) == [LOCK, WRITE]
+    assert set(ToolApproval.objects.values_list("state", flat=True)) == {State.COMPLETED}
+    assert Event.objects.filter(kind="run.completed").count() == 20
+    versions = dict(Conversation.objects.filter(approvals__id__in=ids).values_list("id", "version"))
+    asked = Turn.objects.filter(state=TurnState.QUEUED, because="run_ended")
+    assert dict(asked.values_list("conversation", "needs")) == versions
+    cards = Item.objects.filter(kind=ItemKind.APPROVAL, ref__in=ids)
+    assert dict(cards.values_list("conversation", "version")) == versions
+
+
+def test_results_that_differ_are_recorded_together_each_once(world: World) -> None:
+    done, failed, over, kept = approved(world, 4)
+    calls._claim([done, failed, over])
+    rows = ToolRun.objects.in_bulk()
+    assert runs.finish(over, answer())
+    results = [(done, answer()), (failed, answer(500)), (over, answer(500)), (kept, answer())]
+    assert runs.finish_all([(rows[id], outcome) for id, outcome in results]) == [True, True, False, False]
+    states = dict(ToolApproval.objects.values_list("id", "state"))
+    assert states == {done: "completed", failed: "failed", over: "completed", kept: "executing"}
+    assert list(Event.objects.filter(kind="run.failed").values_list("subject_id", flat=True)) == [failed]
+    assert Turn.objects.filter(state=TurnState.QUEUED).count() == 3
+
+
+def test_a_claim_that_is_asked_for_twice_is_given_once(world: World) -> None:
+    first, second = approved(world, 2)
+    claimed = calls._claim([first, second, first])
+    assert [claim and claim[0].id for claim in claimed] == [first, second, None]
+    assert calls._claim([first, second]) == [None, None]
+
+
+def test_a_call_that_breaks_holds_up_none_beside_it(live_world: World, endpoint: Endpoint) -> None:
+    ids = approved(live_world, 3)
+
+    async def send() -> list[bool | BaseException]:
+        try:
+            return await asyncio.gather(*map(calls.send, [*ids, "call_gone", *ids]), return_exceptions=True)
+        finally:
+            await calls.close()
+
+    *sent, gone, again, _, _ = asyncio.run(send())
+    assert sent == [True] * 3
+    assert isinstance(gone, ToolRun.DoesNotExist)
+    assert again is False
+    assert len(endpoint.calls_of("refundOrder")) == 3
+    assert set(ToolRun.objects.values_list("state", flat=True)) == {RunState.COMPLETED}
 
 
 def test_a_press_adds_the_session_its_person_and_the_card(world: World, browser_of: Callable[..., Client]) -> None:

@@ -57,7 +57,7 @@ def run_again(endpoint: Endpoint) -> EndpointSync:
 
 async def _run(endpoint: Endpoint, *, deadline_s: float = 10, **options: Any) -> EndpointSync:
     client = Client(allowed_networks=settings.MEDIAN_ALLOWED_NETWORKS, deadline_s=deadline_s)
-    calls._clients[asyncio.get_running_loop()] = client
+    calls._desks[asyncio.get_running_loop()] = calls._Desk(client)
     try:
         return await sync.run(endpoint.id, by=system(endpoint.workspace_id), **options)
     finally:
