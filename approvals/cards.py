@@ -13,11 +13,11 @@ from conversations.models import Conversation, Customer, Item, ItemKind
 from median_site.lib import rows as lib_rows
 from median_site.lib.statement import fetch
 from team.models import Workspace
-from tools.models import Tool, ToolRun
+from tools.models import ToolRun
 
 _MODELS: Final = {
     "approval": ToolApproval, "conversation": Conversation, "customer": Customer, "workspace": Workspace, "item": Item,
-    "tool": Tool, "run": ToolRun,
+    "run": ToolRun,
 }  # fmt: skip
 _DECIDED: Final = f"""
     select {", ".join(lib_rows.columns(model, of=name) for name, model in _MODELS.items())}
@@ -28,7 +28,6 @@ _DECIDED: Final = f"""
       join conversations_item item on item.workspace_id = approval.workspace_id
            and item.conversation_id = approval.conversation_id and item.kind = 'approval' and item.ref = approval.id
            and item.ref <> ''
-      left join tools_tool tool on tool.id = approval.tool_id
       left join tools_toolrun run on run.id = approval.id
      where approval.id = %s and approval.workspace_id = %s
 """  # noqa: S608  # made of names in the code alone
@@ -43,7 +42,7 @@ def rows(workspace_id: str) -> QuerySet[ToolApproval]:
 def decided(approval: ToolApproval) -> Markup:
     """The card of a request that has just been decided: of all that `draw` reads for others, in one statement."""
     found: list[Any] = lib_rows.load_all(list(_MODELS.values()), fetch(_DECIDED, approval.id, approval.workspace_id)[0])
-    request, conversation, conversation.customer, conversation.workspace, item, request.tool, run = found
+    request, conversation, conversation.customer, conversation.workspace, item, run = found
     return fragments.card(request, item=item, conversation=conversation, run=run)
 
 

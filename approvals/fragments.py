@@ -46,8 +46,8 @@ def card(
     run: ToolRun | None,
     warnings: Sequence[Heed] = (),
 ) -> Markup:
-    """The request in its present state. `conversation` needs its customer and workspace, the request its tool; `run` is
-    the approved call's."""
+    """The request in its present state. `conversation` needs its customer and workspace, a request that waits its tool;
+    `run` is the approved call's."""
     state = shown_state(approval)
     decidable = state in DECIDABLE
     heeded = [*warnings] if conversation.customer.verified else [*warnings, UNVERIFIED]
