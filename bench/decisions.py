@@ -37,6 +37,7 @@ from tools.models import Endpoint, ToolRun  # noqa: E402
 N = 200
 WARM_UP = 20
 RACED = 640
+STOCK_SESSIONS, STOCK_BACKEND = "django.contrib.sessions.backends.db", "django.contrib.auth.backends.ModelBackend"
 INPUT = '{"orderNumber":"ORD-1042","reason":"damaged"}'
 
 
@@ -87,22 +88,23 @@ async def in_process(world: worlds.World, url: str) -> None:
         harness.report(f"decision, call and result, against the bare {against}", samples["ours"], ratio=ratio)
 
 
-def signed_in(world: worlds.World, backend: str | None = None) -> Client:
-    """Sam's browser with a CSRF token; whom a session means is read by our backend, or by another."""
-    client = Client(enforce_csrf_checks=True, headers={"X-Median-As": world.sam.id, "HX-Request": "true"})
-    client.get("/accounts/login/")
-    client.force_login(world.sam.user, backend=backend)
+def signed_in(world: worlds.World, *, stock: bool = False) -> Client:
+    """Sam's browser with a CSRF token. A session, and whom it means, is read by our classes, or by Django's own."""
+    with override_settings(SESSION_ENGINE=STOCK_SESSIONS if stock else settings.SESSION_ENGINE):
+        client = Client(enforce_csrf_checks=True, headers={"X-Median-As": world.sam.id, "HX-Request": "true"})
+        client.get("/accounts/login/")
+        client.force_login(world.sam.user, backend=STOCK_BACKEND if stock else None)
     return client
 
 
 @override_settings(
     ROOT_URLCONF="bench._bare_press",
     ALLOWED_HOSTS=["testserver"],
-    AUTHENTICATION_BACKENDS=[*settings.AUTHENTICATION_BACKENDS, "django.contrib.auth.backends.ModelBackend"],
+    AUTHENTICATION_BACKENDS=[*settings.AUTHENTICATION_BACKENDS, STOCK_BACKEND],
 )
 def over_http(world: worlds.World) -> None:
     """A press with session and CSRF token, against a view that does only the update."""
-    clients = {"bare": signed_in(world, "django.contrib.auth.backends.ModelBackend"), "ours": signed_in(world)}
+    clients = {"bare": signed_in(world, stock=True), "ours": signed_in(world)}
     samples: dict[str, list[float]] = {"bare": [], "ours": []}
     for number in range(N + WARM_UP):
         paths = {"bare": f"/bare/{request(world)}", "ours": f"/approvals/{request(world)}/approve"}

@@ -184,6 +184,7 @@ DEFAULT_FROM_EMAIL = env.text("MEDIAN_EMAIL_FROM", default="Median <median@local
 # The settings of a mail service, as django-anymail names them; its webhooks are open only with their secret.
 ANYMAIL = env.mapping("MEDIAN_ANYMAIL")
 
+SESSION_ENGINE = "team.session_store"
 SESSION_COOKIE_NAME = "median_session"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
