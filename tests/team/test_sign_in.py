@@ -1,13 +1,16 @@
 """Signing in and out, and choosing a new password."""
 
 import re
+from collections.abc import Callable
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.core import mail
 from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 
+from median_site.lib import clock
 from team.models import User
 from tests.world import World
 
@@ -98,6 +101,19 @@ def test_signing_out_takes_a_press(world: World) -> None:
     assert "Signed in as sam@fernhill.example" in page.text
     assert is_signed_in(browser)
     browser.post(reverse("account_logout"))
+    assert not is_signed_in(browser)
+
+
+@pytest.mark.parametrize("over", ["expired", "deleted"])
+def test_a_session_that_is_over(world: World, browser_of: Callable[..., Client], over: str) -> None:
+    browser = browser_of(world.sam)
+    assert browser.get("/inbox/").status_code == 200
+    if over == "expired":
+        Session.objects.update(expire_date=clock.now())
+    else:
+        Session.objects.all().delete()
+    answer = browser.get("/inbox/")
+    assert (answer.status_code, answer.headers["Location"]) == (302, f"{LOGIN}?next=/inbox/")
     assert not is_signed_in(browser)
 
 
