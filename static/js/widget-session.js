@@ -22,8 +22,10 @@ export function takeToken() {
   const given = new URLSearchParams(location.hash.slice(1)).get("token");
   if (given === null) return null;
   history.replaceState(null, "", location.pathname + location.search);
-  const before = kept.get("token"), isSomebodyElse = Boolean(before) && claims(before).sub !== claims(given).sub;
+  // By the name that was kept, since a token that was refused is forgotten.
+  const before = kept.get("who"), who = claims(given).sub ?? null, isSomebodyElse = before !== null && before !== who;
   if (isSomebodyElse) kept.set("draft", null);
+  kept.set("who", who);
   kept.set("token", given || null);
   [token, anonymous] = [given || null, false];
   handOvers += 1;
@@ -48,8 +50,6 @@ function askAhead({ iat, exp }) {
 }
 
 export async function begin() {
-  if (token) return token;
-  takeToken();
   token ??= kept.get("token");
   if (token) return token;
   anonymous = true;

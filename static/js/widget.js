@@ -9,6 +9,7 @@ const [form, text, error, again, items] = [$("w-form"), $("w-text"), $("w-error"
 const watched = document.querySelector("[data-watch-widget]");
 const POLL_MS = 5_000;
 
+takeToken(); // First of all: what was typed may have been another one's.
 let conversation = null; // the id of the one shown; "" before the first message
 let unsent = draft.get().unsent; // { id, text, files }: the same sent again keeps its id, so that it cannot arrive twice
 let polling = null;

@@ -216,6 +216,41 @@ def test_a_token_that_runs_out_in_the_middle(
     complaints.take("401")
 
 
+def test_what_one_typed_is_not_there_for_the_next(
+    world: World, shop: str, open_window: OpenWindow, complaints: Complaints
+) -> None:
+    page = open_window(shop.replace("localhost", "127.0.0.1"))  # where the frame may keep things
+    text, foot = chat_of(page).get_by_role("textbox"), chat_of(page).locator("#w-foot")
+    ben = Customer.objects.create(
+        workspace=world.fernhill, subject="user_ben", verified=True, name="Ben", email="ben@example.com"
+    )
+    page.goto(f"/?{token_of(world.ana)}")
+    launcher_of(page).click()
+    expect(foot).to_have_text("Signed in as ana@example.com")
+    text.fill("My card ends in 1234")
+
+    # On a page of somebody else, at once.
+    page.goto(f"/?{token_of(ben)}")
+    expect(foot).to_have_text("Signed in as ben@example.com")
+    expect(text).to_have_value("")
+
+    # Also when the first one's token had run out, with a message that would go out again by itself.
+    at = clock.now() + timedelta(seconds=1)
+    page.goto(f"/?{token_of(world.ana, ends_in=1 - session_tokens.LEEWAY_S)}")
+    text.fill("My card ends in 1234")
+    until(lambda: clock.now() > at)
+    text.press("Enter")
+    expect(chat_of(page).locator("#w-error")).to_contain_text("Your sign-in has run out.")
+    page.evaluate("(token) => Median.identify(token)", token_of(ben))
+    expect(foot).to_have_text("Signed in as ben@example.com")
+    expect(text).to_have_value("")
+    text.fill("Hello from Ben")
+    text.press("Enter")
+    expect(chat_of(page).locator(".w-msg--me")).to_have_text(["Hello from Ben"])
+    assert written() == ["Hello from Ben"]
+    complaints.take("401")
+
+
 def test_too_fast(world: World, shop: str, open_window: OpenWindow, complaints: Complaints) -> None:
     page = open_window(shop)
     page.goto(f"/?{token_of(world.ana)}")
