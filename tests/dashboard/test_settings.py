@@ -169,6 +169,9 @@ def test_members_change_nothing(world: World, browser_of: SignIn) -> None:
 def test_a_key_is_shown_once_works_and_is_revoked(world: World, browser_of: SignIn) -> None:
     sam = browser_of(world.sam)
 
+    may = words(sam.get("/settings/keys/").content.decode())
+    assert "run Run tools, write as a customer, change conversations" in may
+    assert "manage Change endpoints, tools, versions and webhooks, test tools" in may
     page = sam.post("/settings/keys/make", {"name": "Deploy script", "scopes": ["read", "decide"]}).content.decode()
 
     plain = re.search(r"mdn_[0-9a-z]{40}", page)[0]

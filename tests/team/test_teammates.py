@@ -176,6 +176,7 @@ def test_an_invited_person_sets_a_password_and_is_in(world: World, browser_of: S
     nina = Client()
     page = nina.get(link)
     assert (page.status_code, "Join Fernhill" in page.content.decode()) == (200, True)
+    assert "You were invited as an admin." in page.content.decode()
     assert page["Cache-Control"] == "max-age=0, no-cache, no-store, must-revalidate, private"
     short = nina.post(link, {"name": "Nina Roy", "password": "short"})
     assert short.status_code == 400
