@@ -62,11 +62,13 @@ def save(conversation_id: str, *, by: Actor, mode: str, body: str, base: int) ->
     return Saved(draft.version, other)
 
 
-def send(conversation_id: str, *, by: Actor, mode: str, body: str, files: Sequence[str] = ()) -> Item:
+def send(
+    conversation_id: str, *, by: Actor, mode: str, body: str, files: Sequence[str] = (), client_id: str = ""
+) -> Item:
     """Say it, and forget the draft in the same transaction. Raises what threads.reply and threads.note raise."""
     say = threads.note if mode == NOTE else threads.reply
     with transaction.atomic():
-        item = say(conversation_id, by=by, body=body, files=files)
+        item = say(conversation_id, by=by, body=body, files=files, client_id=client_id)
         mine(by).filter(conversation_id=conversation_id, mode=mode).delete()
     return item
 

@@ -162,6 +162,10 @@ class Conversation(models.Model):
     def agent_has_it(self) -> bool:
         return self.handler == Handler.AGENT
 
+    def sent(self, client_id: str, *, kind: "ItemKind") -> "Item | None":
+        """What its sender gave this id, if it is in the thread already; "" is no id."""
+        return self.items.filter(kind=kind, ref=client_id).first() if client_id else None
+
 
 class ItemKind(models.TextChoices):
     CUSTOMER = "customer"

@@ -121,8 +121,7 @@ def from_customer(
         Customer.objects.select_for_update(no_key=True).get(pk=customer.pk)
         newest = customer.conversations.filter(channel=channel).order_by("-created_at").first()
         newest = newest and lock(newest.id)  # so that nobody closes it meanwhile
-        repeated = newest and newest.items.filter(kind=ItemKind.CUSTOMER, ref=client_id).first()
-        if repeated:
+        if newest and (repeated := newest.sent(client_id, kind=ItemKind.CUSTOMER)):
             return repeated
         if newest is None or newest.status in OVER:
             newest = start(customer, channel=channel)
@@ -141,8 +140,7 @@ def customer_wrote(
     writing.check(body, files=files)
     with transaction.atomic():
         conversation = lock(conversation_id)
-        repeated = conversation.items.filter(kind=ItemKind.CUSTOMER, ref=client_id).first()
-        if repeated:
+        if repeated := conversation.sent(client_id, kind=ItemKind.CUSTOMER):
             return repeated
         if conversation.status in OVER:
             raise NotOpen
@@ -166,29 +164,34 @@ def agent_replied(conversation: Conversation, *, body: str, ref: str, model: str
     bulk.agents_replied([bulk.Reply(conversation.id, agent_actor(conversation), body=body, ref=ref, model=model)])
 
 
-def reply(conversation_id: str, *, by: Actor, body: str, files: Sequence[str] = ()) -> Item:
-    """A teammate's answer to the customer. It takes the thread over from the agent. Raises NotOpen."""
+def reply(conversation_id: str, *, by: Actor, body: str, files: Sequence[str] = (), client_id: str = "") -> Item:
+    """A teammate's answer to the customer. It takes the thread over from the agent. `client_id` is the sender's own id
+    of it, or "": sent again it gives the item already there, and nothing happens. Raises NotOpen."""
     writing.check(body, files=files)
     with transaction.atomic():
         conversation = lock(conversation_id, by=by)
+        if repeated := conversation.sent(client_id, kind=ItemKind.TEAM):
+            return repeated
         if not conversation.is_open:
             raise Archived if conversation.status == Status.ARCHIVED else NotOpen
         if conversation.agent_has_it:
             _take(conversation, by=by)
         if conversation.mark == "failed":
             Conversation.objects.filter(id=conversation.id).update(mark="", mark_label="")
-        item = add(conversation, kind=ItemKind.TEAM, body=body, by=by, files=files)
+        item = add(conversation, kind=ItemKind.TEAM, body=body, by=by, files=files, ref=client_id)
         events.record(Kind.TEAMMATE_REPLIED, by=by, conversation_id=conversation.id)
         reading.record(conversation, by=by, number=item.number)
     return item
 
 
-def note(conversation_id: str, *, by: Actor, body: str, files: Sequence[str] = ()) -> Item:
-    """A teammates-only message. It takes nothing over and reopens nothing."""
+def note(conversation_id: str, *, by: Actor, body: str, files: Sequence[str] = (), client_id: str = "") -> Item:
+    """A teammates-only message. It takes nothing over and reopens nothing. `client_id` as for `reply`."""
     writing.check(body, files=files)
     with transaction.atomic():
         conversation = lock(conversation_id, by=by)
-        item = add(conversation, kind=ItemKind.NOTE, body=body, by=by, files=files)
+        if repeated := conversation.sent(client_id, kind=ItemKind.NOTE):
+            return repeated
+        item = add(conversation, kind=ItemKind.NOTE, body=body, by=by, files=files, ref=client_id)
         mentions.tell(item, by=by)
         events.record(Kind.NOTE_LEFT, by=by, conversation_id=conversation.id)
     return item

@@ -12,7 +12,7 @@ from conversations import access, drafts, fragments, handling, reading, threads
 from conversations.models import Channel, Conversation, Status
 from median_site.dashboard import queue, search, thread, uploads
 from median_site.dashboard.queue import Filter
-from median_site.lib import clock, times
+from median_site.lib import clock, ids, times
 from median_site.lib.actors import Actor
 from median_site.lib.errors import NotFound
 from team.access import TeammateRequest, same_person, teammate_required
@@ -75,7 +75,8 @@ def write(request: TeammateRequest, conversation_id: str) -> HttpResponse:
     same_person(request)
     mode = drafts.mode_of(request.POST.get("mode", ""))
     files = uploads.files_of(request, conversation_id)
-    drafts.send(conversation_id, by=request.teammate.actor, mode=mode, body=request.POST.get("text", ""), files=files)
+    said, client_id = request.POST.get("text", ""), ids.given(request.POST.get("client_id", ""))
+    drafts.send(conversation_id, by=request.teammate.actor, mode=mode, body=said, files=files, client_id=client_id)
     return _done(request, conversation_id)
 
 

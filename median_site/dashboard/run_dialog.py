@@ -87,7 +87,7 @@ def send(request: TeammateRequest, conversation_id: str, tool_name: str) -> Http
     reading = run_form.read(root, typed, compiled=compiled, definition=definition)
     if reading.errors or not isinstance(reading.input, dict):
         return _page(request, conversation, tool, Form(root, typed, reading.errors), status=422)
-    by, client_id = request.teammate.actor, request.POST.get("client_id", "")[:64]
+    by, client_id = request.teammate.actor, ids.given(request.POST.get("client_id", ""))
     try:
         by_hand.run(conversation.id, tool.name, reading.input, by=by, client_id=client_id)
     except NotFound:

@@ -4,7 +4,7 @@ were made."""
 import secrets
 from typing import Final
 
-from median_site.lib import clock
+from median_site.lib import clock, text
 
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's: no i, l, o, u
 _TIME_CHARACTERS: Final = 10  # 50 bits of milliseconds: until the year 37,000
@@ -35,6 +35,11 @@ def message_id() -> str:
 def turn_id() -> str:
     """The id of a model's turn, which endpoints see: 32 hex digits of chance alone, telling neither time nor order."""
     return secrets.token_hex(16)
+
+
+def given(raw: str) -> str:
+    """A page's own id of what it sends, as it can be kept: at most 64 characters."""
+    return text.clean(raw)[0][:64]
 
 
 def api_key() -> str:

@@ -9,10 +9,10 @@
     const deny = event.target.closest("[data-deny]");
     if (deny) {
       event.preventDefault();
+      if (asked?.dataset.card !== deny.dataset.card) form.reset(); // A reason stays until its denial got through.
       asked = deny;
       document.getElementById("deny-title").textContent = `Deny ${deny.dataset.tool}?`;
       document.getElementById("deny-who").textContent = deny.dataset.customer;
-      form.reset();
       dialog.showModal();
     }
     const show = event.target.closest("[data-shows]");
@@ -29,7 +29,7 @@
     const { deny: path, card } = asked.dataset;
     const values = { reason: form.elements.reason.value };
     dialog.close();
-    await htmx.ajax("POST", path, swap(card, { values, source: dialog }));
+    await htmx.ajax("POST", path, swap(card, { values, source: dialog })).catch(() => {}); // The page has said why.
     focusOn(card);
   });
 

@@ -23,16 +23,31 @@
     form.requestSubmit();
   });
 
+  function say(message) {
+    fault.hidden = false;
+    fault.querySelector("span").textContent = message;
+  }
+
+  // Sent again unchanged it keeps its id, so that it stands in the thread once although an answer was lost.
+  let unanswered = null;
+  form.addEventListener("htmx:configRequest", ({ target, detail: { parameters } }) => {
+    if (target !== form) return;
+    const what = JSON.stringify([parameters.mode, parameters.text, parameters.file]);
+    if (unanswered?.what !== what) unanswered = { what, id: crypto.getRandomValues(new Uint32Array(4)).join("-") };
+    parameters.client_id = unanswered.id;
+  });
+
   let sent = "";
   form.addEventListener("htmx:beforeRequest", () => { sent = text.value; });
   form.addEventListener("htmx:afterRequest", ({ detail }) => {
-    if (!detail.successful) {
-      fault.hidden = false;
-      fault.querySelector("span").textContent = "Not sent. Your text is kept here.";
-      return;
-    }
+    if (!detail.successful) return say("Not sent. Your text is kept here.");
     fault.hidden = true;
+    unanswered = null;
     // What was typed while it was on its way stays.
     text.value = text.value.startsWith(sent) ? text.value.slice(sent.length).trimStart() : text.value;
+  });
+  form.addEventListener("htmx:timeout", (event) => {
+    event.stopPropagation(); // The page would say it once more.
+    say("No answer. Your text is kept here, and sending it again as it is cannot send it twice.");
   });
 })();

@@ -1,7 +1,7 @@
 // Drafts: what is typed and not sent, for replies and notes apart. The server keeps them; until it has them, this tab does.
 (() => {
   "use strict";
-  const PAUSE = 800;
+  const PAUSE = 800, PATIENCE = 20_000; // A line that swallows everything must not hold all later texts up.
   const form = document.getElementById("composer");
   const { text } = form.elements;
   const other = form.querySelector("[data-other]");
@@ -42,7 +42,7 @@
     const draft = drafts[name], typed = draft.text;
     const body = new URLSearchParams({ mode: name, text: typed, base: draft.version });
     const headers = { "X-CSRFToken": cookie(), "X-Median-As": document.body.dataset.as, "HX-Request": "true" };
-    const answer = await fetch(form.dataset.draft, { method: "POST", body, headers, keepalive });
+    const answer = await fetch(form.dataset.draft, { method: "POST", body, headers, keepalive, signal: AbortSignal.timeout(PATIENCE) });
     if (!answer.ok) return; // Signed out, or nothing to write to: it stays in this tab.
     const saved = await answer.json();
     Object.assign(draft, { kept: typed, version: saved.version });

@@ -11,7 +11,7 @@
   async function open(path) {
     if (dialog.dataset.path !== path || !form()) {
       dialog.replaceChildren();
-      await htmx.ajax("GET", path, { target: dialog, swap: "innerHTML" });
+      await htmx.ajax("GET", path, { target: dialog, swap: "innerHTML" }).catch(() => {});
       if (!form()) return; // Refused, and said so.
       dialog.dataset.path = path;
       prepare();
@@ -121,9 +121,9 @@
     form().removeAttribute("aria-busy");
     check();
   });
-  document.addEventListener("htmx:sendError", ({ detail }) => {
-    if (isOurs(detail.elt)) say("No connection. What you typed is kept, and pressing Run again cannot run it twice.");
-  });
+  const isKept = (why) => ({ detail }) => { if (isOurs(detail.elt)) say(`${why}. What you typed is kept, and pressing Run again cannot run it twice.`); };
+  document.addEventListener("htmx:sendError", isKept("No connection"));
+  document.addEventListener("htmx:timeout", isKept("No answer"));
   document.addEventListener("median:fault", ({ detail: { path, message } }) => {
     if (form()?.getAttribute("action") === path) say(message);
   });

@@ -29,8 +29,7 @@
     if (!loading || holds !== name) loading = htmx.ajax("GET", menu.dataset[name], { target: menu, swap: "innerHTML" });
     holds = name;
     menu.ariaLabel = name === "people" ? "Teammates" : "Tools and saved replies";
-    await loading;
-    loading = null;
+    await loading.catch(() => {}).finally(() => { loading = null; }); // The page has said why; the next one asks again.
   }
 
   function close() {

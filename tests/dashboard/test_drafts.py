@@ -10,7 +10,8 @@ from django.test import Client
 
 from conversations import drafts
 from conversations.models import Draft, Item
-from team.models import Teammate
+from team.events import Kind
+from team.models import Event, Teammate
 from tests.dashboard.threads_at_hand import write
 from tests.world import World
 
@@ -88,6 +89,16 @@ def test_a_draft_is_gone_once_sent_and_stays_when_sending_fails(world: World, br
     row = re.search(r'data-writers="([^"]+)"', sam.get("/inbox/").content.decode())
     assert sorted(row[1].split()) == sorted([world.sam.id, world.kim.id])
     assert Item.objects.filter(text="Hello").count() == 1
+
+
+@pytest.mark.parametrize(("mode", "kind"), [("reply", Kind.TEAMMATE_REPLIED), ("note", Kind.NOTE_LEFT)])
+def test_what_is_sent_again_under_its_id_stands_once(world: World, browser_of: SignIn, mode: str, kind: Kind) -> None:
+    sam, path = browser_of(world.sam), f"/inbox/{world.conversation.id}/write"
+    for client_id in ("1-2-3-4", "1-2-3-4", "5-6-7-8", "\0" * 99, "\0" * 99, "", ""):
+        assert sam.post(path, {"mode": mode, "text": "Hello", "client_id": client_id}).status_code == 302
+
+    assert Item.objects.filter(text="Hello").count() == 5
+    assert Event.objects.filter(kind=kind).count() == 5
 
 
 @pytest.mark.django_db(transaction=True)
