@@ -121,7 +121,7 @@
     watchAgain(); // Something may have come between the fetch and now.
   }
 
-  setInterval(() => { if (socket && Date.now() - heard > SILENCE) { online(false); connect(); } }, 5_000);
+  setInterval(() => { if (socket && Math.abs(Date.now() - heard) > SILENCE) { online(false); connect(); } }, 5_000);
   window.addEventListener("online", connect);
   window.addEventListener("pagehide", drop);
   window.addEventListener("pageshow", (event) => { if (event.persisted) connect(); });

@@ -7,6 +7,8 @@ from approvals.models import ToolApproval
 from conversations import threads
 from conversations.models import Item, ItemKind
 from tests.world import World
+from tools import outcomes, runs
+from tools.client import Answer
 
 INPUT = '{"orderNumber":"ORD-1042","reason":"damaged"}'
 
@@ -21,6 +23,15 @@ def request(world: World, *, tool: str = "refundOrder", input_text: str = INPUT)
             turn_id="turn",
             by=threads.agent_actor(conversation),
         )
+
+
+def answer(approval: ToolApproval, text: str) -> None:
+    """The approved call leaves, and this comes back."""
+    runs.begin(approval.id)
+    answered = Answer(
+        status=200, headers={}, body=text.encode(), text=text, replaced=False, truncated=False, elapsed_s=0.1
+    )  # fmt: skip
+    runs.finish(approval.id, outcomes.from_answer(answered, kind="manifest"))
 
 
 def lines_of(world: World) -> list[str]:
