@@ -58,7 +58,8 @@ def test_a_refusal_for_now_is_tried_again_under_the_same_id(
     write(channel, letter("Hello"))
     threads.take_over(thread().id, by=fernhill.sam.actor)
     postbox.answers = ["451 Later"]
-    threads.reply(thread().id, by=fernhill.sam.actor, body="It left **today**.")
+    body = "It left **today**. ![track](https://evil.example/p.png?d=1) <img src=x onerror=alert(1)>"
+    threads.reply(thread().id, by=fernhill.sam.actor, body=body)
     with agent_process.in_thread(DemoModel()):
         row = waiting.until(lambda: EmailMessage.objects.filter(attempts=1, claimed_at=None, direction="out").first())
         assert (row.state, row.reason) == (MailState.WAITING, "the mail server answered 451")
@@ -69,6 +70,10 @@ def test_a_refusal_for_now_is_tried_again_under_the_same_id(
     assert mail["Message-ID"] == f"<{row.message_id}>"
     assert mail["Auto-Submitted"] is None
     assert mail["From"].addresses[0].display_name == "Sam Okafor (Fernhill)"
+    html = mail.get_body(("html",)).get_content()
+    assert "It left <strong>today</strong>." in html
+    assert "<img" not in html  # what loads a picture tells somebody that the mail was read
+    assert "&lt;img src=x onerror=alert(1)&gt;" in html
 
 
 def test_a_refusal_for_good_and_a_bounced_address_are_told(

@@ -77,6 +77,20 @@ def test_a_mail_says_when_by_date_and_zone_since_it_may_be_read_on_any_day(world
         assert "Times are in Asia/Tokyo." in said
 
 
+def test_names_are_text(world: World) -> None:
+    world.fernhill.name = '"><img src=x onerror=alert(1)> {{7*7}}'
+    world.fernhill.save(update_fields=["name"])
+    choose(world.kim)
+    request(world)
+    be_due()
+    assert send_due() == 1
+    [letter] = mail.outbox
+    assert letter.subject == f"1 thing waits for you in {world.fernhill.name}"
+    html = str(letter.alternatives[0].content)
+    assert "in &#34;&gt;&lt;img src=x onerror=alert(1)&gt; {{7*7}}:" in html
+    assert "<img" not in html
+
+
 def test_what_was_seen_or_decided_is_not_told(world: World) -> None:
     choose(world.kim)
     handling.assign(world.conversation.id, to=world.kim.id, by=world.sam.actor)
