@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import signal
 import socket
 from pathlib import Path
@@ -221,6 +222,9 @@ async def test_a_quiet_line_is_not_a_dead_one(world: World, monkeypatch: pytest.
     await page.leave()
 
 
+MANY = 200  # sockets
+
+
 class Line:
     """A WebSocket client on a real connection: just enough of RFC 6455 to say and hear short texts."""
 
@@ -254,6 +258,12 @@ class Line:
         self._socket.close()
 
 
+def memory_of(web: WebProcess) -> int:
+    """Of a web process: what it holds of the machine's, in bytes."""
+    pages = int(Path(f"/proc/{web.process.pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
 def test_over_a_real_server(world: World, tmp_path: Path) -> None:
     _, cookie = signed_in(world.kim)
     with serving(tmp_path / "web.log") as web:
@@ -272,8 +282,24 @@ def _watch_until_stopped(world: World, cookie: str, web: WebProcess) -> None:
 
     opcode, text = page.hear()
     assert (opcode, json.loads(text)["version"]) == (1, item.number)
+    _open_many(world, cookie, web, since=item.number)
+    assert page.hear()[0] == 1
     web.process.send_signal(signal.SIGTERM)
     opcode, payload = page.hear()
     assert (opcode, int.from_bytes(payload[:2])) == (8, 1012)
     page.close()
     assert web.process.wait(20) == 0
+
+
+def _open_many(world: World, cookie: str, web: WebProcess, *, since: int) -> None:
+    """They cost little memory each, and all of them hear the same."""
+    before = memory_of(web)
+    lines = [Line(web.port, cookie=cookie, origin="http://testserver") for _ in range(MANY)]
+    for line in lines:
+        line.say({"watch": "thread", "id": world.conversation.id, "since": since})
+    threads.note(world.conversation.id, by=world.sam.actor, body="To everybody")
+
+    assert len({line.hear() for line in lines}) == 1
+    assert (memory_of(web) - before) / MANY < 150_000
+    for line in lines:
+        line.close()
