@@ -8,7 +8,7 @@
   const key = `median-draft-${document.body.dataset.as}-${form.dataset.thread}`;
   const cookie = () => document.cookie.split("; ").find((pair) => pair.startsWith("median_csrf="))?.split("=")[1] ?? "";
   const drafts = { reply: { text: "", kept: "", version: 0 }, note: { text: "", kept: "", version: 0 } };
-  let timer = 0, saving = null, sending = false, replaced = "";
+  let timer = 0, saving = null, sending = false, composing = false, replaced = "";
 
   const mode = () => form.dataset.mode;
   const dirty = () => Object.entries(drafts).filter(([, draft]) => draft.text !== draft.kept);
@@ -35,7 +35,7 @@
 
   async function refresh() {
     const answer = await fetch(form.dataset.draft, { headers: { "HX-Request": "true" } }).catch(() => null);
-    if (answer?.ok) take((await answer.json()).drafts);
+    if (answer?.ok && !composing) take((await answer.json()).drafts); // An input method would lose what it is at.
   }
 
   async function post(name, keepalive) {
@@ -79,6 +79,8 @@
 
   text.addEventListener("input", () => { drafts[mode()].text = text.value; remember(); later(); });
   text.addEventListener("blur", () => save());
+  text.addEventListener("compositionstart", () => { composing = true; });
+  text.addEventListener("compositionend", () => { composing = false; });
   form.addEventListener("median:mode", ({ detail: { from, to } }) => { drafts[from].text = text.value; text.value = drafts[to].text; });
 
   form.addEventListener("htmx:beforeRequest", ({ target }) => { if (target === form) { sending = true; clearTimeout(timer); } });

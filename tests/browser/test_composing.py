@@ -5,8 +5,10 @@ import pytest
 from playwright.sync_api import CDPSession, Locator, Page, expect
 
 from conversations import drafts, threads
+from conversations.models import Draft
 from tests.approvals.requests import request
 from tests.browser.conftest import OpenWindow
+from tests.waiting import until
 from tests.web_process import WebProcess
 from tests.world import World, session_token
 from tools.models import ToolRun
@@ -73,8 +75,10 @@ def test_pushes_leave_a_composition_alone(world: World, web: WebProcess, open_wi
         if field is reply:
             request(world)
             expect(page.locator("#thread-ask")).to_be_visible()
+            until(lambda: Draft.objects.filter(text="Hi にほ").exists())  # nothing is left that could not be taken away
             drafts.save(world.conversation.id, by=world.sam.actor, mode="reply", body="Elsewhere", base=0)
-            page.evaluate("() => document.dispatchEvent(new Event('visibilitychange'))")
+            with page.expect_response("**/draft"):
+                page.evaluate("() => document.dispatchEvent(new Event('visibilitychange'))")
         expect(field).to_have_value("Hi にほ")
         expect(field).to_be_focused()
         assert method.ends == ended
