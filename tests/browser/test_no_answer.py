@@ -16,33 +16,44 @@ from tools.models import ToolRun
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+# Half a minute is over at once for the request that gets no answer.
+IMPATIENT = """() => document.body.addEventListener("htmx:configRequest", ({ detail }) => {
+  const { dataset } = document.body;
+  if (!dataset.silent || !detail.path.endsWith(dataset.silent)) return;
+  detail.timeout = 300;
+  dataset.silent = "";
+})"""
 NO_ANSWER = "No answer. Check whether it went through before you press again."
 
 
 @pytest.fixture
 def sam(open_window: OpenWindow, web: WebProcess, world: World) -> Page:
-    """Sam's window on a thread with a card, in which half a minute is over at once."""
+    """Sam's window on a thread with a card."""
     threads.customer_wrote(world.conversation.id, body="I'd like a refund.", client_id="message-1")
     request(world)
     page = open_window(web.url, world.sam)
     page.goto(f"/inbox/{world.conversation.id}/")
     assert page.evaluate("() => htmx.config.timeout") == 30_000
-    page.evaluate("() => { htmx.config.timeout = 300; }")
     return page
 
 
 class Silence:
     """What becomes of requests whose answers never come."""
 
-    def __init__(self) -> None:
+    def __init__(self, page: Page) -> None:
+        self._page = page
         self._kept: list[Route] = []
+        page.evaluate(IMPATIENT)
 
-    def swallow(self, route: Route) -> None:
-        """The request never gets there."""
+    def at(self, end: str, *, is_lost: bool = False) -> None:
+        """The next request to an address with this end never gets there; or it does, and its answer is lost."""
+        self._page.evaluate("(end) => { document.body.dataset.silent = end; }", end)
+        self._page.route(f"**{end}", self._lose if is_lost else self._swallow, times=1)
+
+    def _swallow(self, route: Route) -> None:
         self._kept.append(route)
 
-    def lose(self, route: Route) -> None:
-        """The request gets there, and its answer does not come back."""
+    def _lose(self, route: Route) -> None:
         route.fetch()
         self._kept.append(route)
 
@@ -53,7 +64,7 @@ class Silence:
 
 @pytest.fixture
 def silence(sam: Page, complaints: Complaints) -> Iterator[Silence]:
-    silence = Silence()
+    silence = Silence(sam)
     yield silence
     silence.end()
     complaints.take("htmx:")
@@ -64,7 +75,7 @@ def test_a_decision(world: World, sam: Page, silence: Silence) -> None:
     second = request(world, tool="closeAccount")
     deny, reason = sam.locator(f"#{first.id} [data-deny]"), sam.get_by_label("Reason")
     question = sam.get_by_role("dialog", name="Deny Refund order?")
-    sam.route("**/deny", silence.swallow, times=1)
+    silence.at("/deny")
     deny.click()
     reason.fill("Third refund this month.")
     question.get_by_role("button", name="Deny").click()
@@ -75,7 +86,7 @@ def test_a_decision(world: World, sam: Page, silence: Silence) -> None:
     question.get_by_role("button", name="Deny").click()
     expect(sam.locator(f"#{first.id}")).to_have_attribute("data-state", "denied")
 
-    sam.route("**/approve", silence.swallow, times=1)
+    silence.at("/approve")
     approve = sam.locator(f"#{second.id} [data-approve]")
     approve.click()
     expect(approve).to_be_disabled()
@@ -90,7 +101,7 @@ def test_a_decision(world: World, sam: Page, silence: Silence) -> None:
 def test_a_message_sent_again_stands_once(world: World, sam: Page, silence: Silence) -> None:
     text, send = sam.locator("#reply"), sam.get_by_role("button", name="Send")
     text.fill("You can, Ana.")
-    sam.route("**/write", silence.lose, times=1)
+    silence.at("/write", is_lost=True)
     send.click()
     expect(sam.locator("[data-fault]:visible")).to_have_text(
         "No answer. Your text is kept here, and sending it again as it is cannot send it twice."
@@ -107,11 +118,16 @@ def test_a_message_sent_again_stands_once(world: World, sam: Page, silence: Sile
 
 
 def test_a_run_pressed_again_runs_once(world: World, sam: Page, silence: Silence) -> None:
-    sam.locator(".tool-list").get_by_role("link", name="Order status").click()
-    dialog = sam.locator("#run")
+    reply, dialog = sam.locator("#reply"), sam.locator("#run")
+    silence.at("/slash")
+    reply.press_sequentially("/orderstatus")
+    expect(sam.locator(".toast")).to_contain_text(NO_ANSWER)
+    reply.fill("/orderstatu")  # the menu is asked for again
+    expect(sam.locator("#slash [role=option]:visible")).to_have_count(1)
+    reply.press("Enter")
     order, run = dialog.get_by_label("Order number"), dialog.locator(".dialog-foot [data-run]")
     order.fill("ORD-1042")
-    sam.route("**/tools/orderStatus/run", silence.lose, times=1)
+    silence.at("/run", is_lost=True)
     run.click()
     expect(dialog.get_by_role("alert")).to_have_text(
         "No answer. What you typed is kept, and pressing Run again cannot run it twice."
