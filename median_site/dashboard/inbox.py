@@ -117,7 +117,8 @@ def _queue(request: TeammateRequest, *, current: Conversation | None = None) -> 
     """What the queue shows. Its time is taken before its rows are read: a page never claims what it has not."""
     read_at = times.millis(clock.now())
     by = Filter.of(request.GET)
-    page = queue.page(request.teammate, by=by, before="" if current else request.GET.get("before", ""))
+    before = "" if current else request.GET.get("before", "")
+    page = queue.page(request.teammate, by=by, before=before)
 
     def row(conversation: Conversation, unread: bool) -> Markup:
         is_current = current is not None and conversation.id == current.id
@@ -128,6 +129,7 @@ def _queue(request: TeammateRequest, *, current: Conversation | None = None) -> 
 
     return {
         "queue": page,
+        "goes_on": bool(before),
         "filter": by,
         "facets": by.facets(request.teammate.id),
         "row": row,

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
+from django.contrib.postgres.expressions import ArraySubquery
 from django.contrib.postgres.search import SearchQuery
 from django.db import OperationalError, connection, transaction
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Value
+from django.db.models import BooleanField, Count, Exists, F, Func, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Concat
 from markupsafe import Markup, escape
 
@@ -72,12 +73,12 @@ class Search:
         """One word in one piece: what an index leads to has it."""
         return sum(len(_PIECE.findall(word)) for word in self.words) == 1
 
-    def messages(self, workspace_id: str, *, few: bool = False) -> QuerySet[Item]:
-        """Messages and notes with all words. `few`: of few conversations, whose messages are read one by one. Else
-        those with the pieces of the words, in any order: whether they follow each other stands in no index.
+    def messages(self, workspace_id: str, *, few: bool = False, by_any: bool = False) -> QuerySet[Item]:
+        """Messages and notes with all words, or any. `few`: of few conversations, whose messages are read one by one.
+        Else those with the pieces of the words, in any order: whether they follow each other stands in no index.
         """
         rows = Item.objects.filter(workspace_id=workspace_id, kind__in=SPOKEN)
-        return rows.alias(words=_words("text", few=few)).filter(words=self._query(in_order=few))
+        return rows.alias(words=_words("text", few=few)).filter(words=self._query(in_order=few, by_any=by_any))
 
     def runs(self, workspace_id: str, *, few: bool = False) -> QuerySet[ToolRun]:
         """Calls in conversations whose input has all words."""
@@ -89,17 +90,17 @@ class Search:
         rows = ToolApproval.objects.filter(workspace_id=workspace_id)
         return rows.alias(words=_words("input", few=few)).filter(words=self._query(in_order=few))
 
-    def customers(self, workspace_id: str, *, by_any: bool = False) -> QuerySet[Customer]:
-        """Customers whose name, email and subject hold all words, or any; one of two letters only begins a name."""
+    def customers(self, workspace_id: str) -> QuerySet[Customer]:
+        """Customers whose name, email and subject hold all words; one of two letters only begins a name."""
         rows = Customer.objects.filter(workspace_id=workspace_id).alias(names=Names("name", "email", "subject"))
         held = [Q(names__contains=word.lower() if len(word) > 2 else f" {word.lower()}") for word in self.words]
-        return rows.filter(Q(*held, _connector=Q.OR if by_any else Q.AND))
+        return rows.filter(*held)
 
-    def _query(self, *, in_order: bool) -> SearchQuery:
-        """All words, each perhaps the beginning of a longer one."""
+    def _query(self, *, in_order: bool, by_any: bool = False) -> SearchQuery:
+        """All words or any, each perhaps the beginning of a longer one."""
         pieces = [_PIECE.findall(word) for word in self.words]
         quoted = [(" <-> " if in_order else " & ").join(f"'{piece}'" for piece in each) + ":*" for each in pieces]
-        return SearchQuery(" & ".join(quoted), config="simple", search_type="raw")
+        return SearchQuery((" | " if by_any else " & ").join(quoted), config="simple", search_type="raw")
 
 
 def _words(field: str, *, few: bool) -> Words:
@@ -169,7 +170,7 @@ class _Look:
         word = self.search if len(self.search.words) == 1 else self._rarest()
         # By a sum, so that no plan walks all rows in the order of an index until enough match.
         newest = ((F("last_at") + timedelta()).desc(), "-id")
-        likely = rows.filter(id__in=_having(word, self.workspace_id)).order_by(*newest)
+        likely = rows.filter(_among(_having(word, self.workspace_id))).order_by(*newest)
         if self.search.is_plain:
             return Found(found + list(likely[: self.limit - len(found)]))
         places = [Place(*each) for each in likely.values_list("last_at", "id")[: MIXED + 1]]
@@ -214,12 +215,18 @@ def _has(word: Search, workspace_id: str) -> Q:
     return has | Q(Exists(word.messages(workspace_id, few=True).filter(conversation_id=OuterRef("pk"))))
 
 
-def _having(search: Search, workspace_id: str) -> QuerySet[Any, Any]:
-    """Ids of conversations with all words in one message, in the customer, or in one input."""
-    said = search.messages(workspace_id).values("conversation_id")
-    named = Conversation.objects.filter(workspace_id=workspace_id, customer__in=search.customers(workspace_id))
-    numbered = _inputs(search, workspace_id) if search.numbers == search else []
+def _having(word: Search, workspace_id: str) -> QuerySet[Any, Any]:
+    """By the indexes, ids of conversations with the word somewhere; a word of several pieces has them in any order."""
+    said = word.messages(workspace_id).values("conversation_id")
+    named = Conversation.objects.filter(workspace_id=workspace_id, customer__in=word.customers(workspace_id))
+    numbered = _inputs(word.numbers, workspace_id)
     return said.union(named.values("id"), *(rows.values("conversation_id") for rows in numbered), all=True)
+
+
+def _among(ids: QuerySet[Any, Any]) -> Func:
+    """The row is one of these, looked up once: a plan that expects few rows would do it again for each."""
+    is_any = {"template": "%(expressions)s)", "arg_joiner": " = any("}
+    return Func(F("id"), ArraySubquery(ids), output_field=BooleanField(), **is_any)
 
 
 def _inputs(
@@ -230,17 +237,28 @@ def _inputs(
 
 
 def passages(found: Sequence[Conversation], search: Search, *, workspace_id: str) -> dict[str, Markup]:
-    """What the newest matching message of each conversation says around the words, by the conversation's id; where
-    there is none, a call or request whose input has the number.
+    """What the newest message with all words says around them, by the conversation's id; where there is none, a call or
+    request whose input has the number, else the newest message with one of the words.
     """
     if not found or not search.words:
         return {}
-    items = search.messages(workspace_id, few=True).filter(conversation__in=found)
-    newest = items.order_by("conversation_id", "-number").distinct("conversation_id")
-    shown = {item.conversation_id: item.text for item in newest.only("conversation_id", "text")}
+    shown: dict[str, str] = {}
+
+    def show_newest(items: QuerySet[Item]) -> None:
+        newest = (
+            items.filter(conversation__in=left()).order_by("conversation_id", "-number").distinct("conversation_id")
+        )
+        shown.update((item.conversation_id, item.text) for item in newest.only("conversation_id", "text"))
+
+    def left() -> list[Conversation]:
+        return [each for each in found if each.id not in shown]
+
+    show_newest(search.messages(workspace_id, few=True))
     for rows in _inputs(search.numbers, workspace_id, few=True):
-        for row in rows.filter(conversation__in=[each for each in found if each.id not in shown]):
+        for row in rows.filter(conversation__in=left()):
             shown[str(row.conversation_id)] = f"{row.tool_label}: {values.rows_of(row.input).one_line or row.input}"
+    if len(search.words) > 1:
+        show_newest(search.messages(workspace_id, few=True, by_any=True))
     return {id: marked(" ".join(said.split()), search, from_first=True) for id, said in shown.items()}
 
 
