@@ -101,7 +101,20 @@ const Median = (() => {
     if (hint && stream && element === list.lastElementChild && Math.abs(stream.scrollTop) > NEAR) hint.hidden = false;
   }
 
+  // What somebody opens stays under the press, also when what is in it comes later: a stream grows at its upper end.
+  function holdPressed(summary) {
+    const stream = summary.closest(".stream"), top = () => summary.getBoundingClientRect().top, over = AbortSignal.timeout(5_000);
+    let held = top();
+    stream.style.overflowAnchor = "none";
+    const opening = new ResizeObserver(() => { stream.scrollTop += top() - held; });
+    opening.observe(summary.parentElement);
+    stream.addEventListener("scroll", () => { held = top(); }, { passive: true, signal: over });
+    over.addEventListener("abort", () => opening.disconnect());
+  }
+
   document.addEventListener("click", (event) => {
+    const summary = event.target.closest(".stream summary");
+    if (summary) holdPressed(summary);
     if (event.target.closest("#new-below")) document.querySelector(".stream").scrollTop = 0;
   });
   document.addEventListener("scroll", ({ target }) => {

@@ -1,5 +1,6 @@
 """live.js in a real browser: what is pushed lands in its place, and takes nothing away from who is working there."""
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -8,11 +9,12 @@ from playwright.sync_api import Browser, Page, expect
 
 from approvals import decisions
 from conversations import threads
-from tests.approvals.requests import request
+from tests.approvals.requests import answer, request
 from tests.chromium import chromium, closing_connections
 from tests.page_socket import signed_in
 from tests.web_process import WebProcess, serving
 from tests.world import World
+from tools import runs
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -100,6 +102,28 @@ def test_a_reader_further_up_is_not_moved(world: World, page: Page, complaints: 
     page.locator("#new-below").click()
     expect(page.locator("#new-below")).to_be_hidden()
     expect(items.nth(33)).to_be_in_viewport()
+    assert complaints == []
+
+
+@pytest.mark.parametrize("length", [9_000, 99_000])  # in the page, and asked for when it is opened
+def test_opening_a_long_output_moves_nothing(world: World, page: Page, complaints: list[str], length: int) -> None:
+    for number in range(10):
+        threads.note(world.conversation.id, by=world.sam.actor, body=f"Note {number}")
+    approval = request(world)
+    decisions.approve(approval.id, by=world.sam.actor)
+    answer(approval, json.dumps({"note": "x" * length}))
+    runs.write_up(approval.id)
+    pressed, output = page.locator("details.raw summary").last, page.locator("details.raw pre").last
+    expect(page.locator(".approval-card .result h3")).not_to_be_empty()  # it is written up, and grows no more
+    expect(page.locator(".approval-card")).not_to_contain_text("Working…")
+    expect(pressed).to_be_in_viewport()
+    before = pressed.bounding_box()
+    pressed.click()
+    expect(output).to_contain_text("x" * 9_000)
+    after = pressed.bounding_box()
+    assert before is not None
+    assert after is not None
+    assert after["y"] == pytest.approx(before["y"], abs=1)
     assert complaints == []
 
 
