@@ -1,23 +1,27 @@
 """What a teammate should know before deciding: this was done or tried before, or was refused in another form."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
-
-from django.db.models import JSONField, Q
-from django.db.models.functions import Cast
+from typing import Any, Final
 
 from approvals.fragments import Heed
 from approvals.models import ToolApproval
-from median_site.lib import canonical_json, strict_json, times
+from median_site.lib import canonical_json, rows, strict_json, times
 from median_site.lib.actors import ActorKind
+from median_site.lib.statement import fetch
 from tools import outcomes
 from tools.client import NOTHING_SENT
 from tools.models import RunState, ToolRun
 
-_RAN: Final = Q(state=RunState.COMPLETED, refusal__isnull=True)
-_UNKNOWN: Final = Q(code__in=outcomes.MAY_HAVE_HAPPENED) & ~Q(detail=NOTHING_SENT)
-# Whoever answers with a server error, a gateway among them, does not say how far it came.
-_MAY_HAVE_RUN: Final = Q(state=RunState.FAILED) & (_UNKNOWN | Q(http_status__gte=500))
+# What ran, and what may have: whoever answers with a server error, a gateway among them, does not say how far it came.
+_READ: Final = f"""
+    select conversation.customer_id, {rows.columns(ToolRun, of="run")}
+      from tools_toolrun run join conversations_conversation conversation on conversation.id = run.conversation_id
+     where run.workspace_id = %s and conversation.customer_id = any(%s) and run.tool_name = any(%s)
+       and run.input::jsonb = any(%s::jsonb[])
+       and (run.state = 'completed' and run.refusal is null
+            or run.state = 'failed' and (run.code = any(%s) and run.detail <> %s or run.http_status >= 500))
+     order by run.ended_at
+"""  # noqa: S608  # made of names in the code alone
 
 
 def for_requests(
@@ -27,19 +31,19 @@ def for_requests(
     denied, newest first, and `customers` says whose each conversation is. One query, none when nothing waits."""
     if not waiting:
         return {}
-    runs = (
-        ToolRun.objects.annotate(value=Cast("input", JSONField()))
-        .filter(
-            _RAN | _MAY_HAVE_RUN,
-            workspace_id=waiting[0].workspace_id,
-            conversation__customer_id__in=set(customers.values()),
-            tool_name__in=[request.tool_name for request in waiting],
-            value__in=[strict_json.loads(request.input) for request in waiting],
-        )
-        .order_by("ended_at")
-        .select_related("conversation")
+    found = fetch(
+        _READ,
+        waiting[0].workspace_id,
+        list(set(customers.values())),
+        [request.tool_name for request in waiting],
+        [request.input for request in waiting],
+        list(outcomes.MAY_HAVE_HAPPENED),
+        NOTHING_SENT,
     )
-    last = {(run.conversation.customer_id, run.tool_name, _value(run.input)): run for run in runs if run.conversation}
+    last: dict[Any, ToolRun] = {}
+    for customer_id, *values in found:
+        run = rows.load(ToolRun, values)
+        last[customer_id, run.tool_name, _value(run.input)] = run
     return {
         request.id: [
             *_ran(last.get((customers[request.conversation_id], request.tool_name, _value(request.input)))),

@@ -7,7 +7,6 @@ from typing import Final
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db import transaction
 from django.db.models import OuterRef, QuerySet
-from django.db.models.functions import JSONObject
 
 from conversations import access, threads
 from conversations.models import Conversation, Draft, Item
@@ -75,12 +74,6 @@ def send(
 
 def mine(by: Actor) -> QuerySet[Draft]:
     return Draft.objects.filter(workspace_id=by.workspace_id, teammate_id=by.id)
-
-
-def of_thread(by: Actor) -> ArraySubquery:
-    """For conversations: the actor's drafts in each, as [{"mode", "text", "version"}], the newest first."""
-    rows = mine(by).filter(conversation_id=OuterRef("pk")).order_by("-version")
-    return ArraySubquery(rows.values(json=JSONObject(mode="mode", text="text", version="version")))
 
 
 def writers(rows: QuerySet[Conversation]) -> QuerySet[Conversation]:

@@ -1,5 +1,6 @@
 """Customers, conversations, and everything that stands in a thread, in one order."""
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from django.contrib.postgres.indexes import GinIndex, OpClass
@@ -9,6 +10,7 @@ from conversations.files import File
 from conversations.words import Names, Words
 from median_site.lib import clock, ids
 from median_site.lib.actors import Actor, ActorKind
+from median_site.lib.strict_json import Json
 
 
 class Customer(models.Model):
@@ -115,6 +117,10 @@ class Conversation(models.Model):
     # The number of the version of HTTP tools that was the newest when it started, which it keeps; 0: there was none.
     tool_version = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(default=clock.now, editable=False)
+
+    # What whoever asked for it has typed and not sent, [{"mode", "text", "version"}], the newest first: of one that
+    # conversations.access found.
+    own_drafts: Sequence[Mapping[str, Json]] = ()
 
     class Meta:
         indexes = [

@@ -13,8 +13,7 @@ def draft(request: TeammateRequest, conversation_id: str) -> HttpResponse:
     """All there are, by mode. Posted: `text` of a `mode`, typed over the version `base`; see conversations.drafts."""
     by = request.teammate.actor
     if request.method != "POST":
-        found = access.conversation(by, conversation_id, own_drafts=drafts.of_thread(by))
-        return JsonResponse({"drafts": found.own_drafts})  # type: ignore[attr-defined]  # annotated
+        return JsonResponse({"drafts": access.conversation(by, conversation_id).own_drafts})
     same_person(request)
     base = request.POST.get("base", "")
     saved = drafts.save(

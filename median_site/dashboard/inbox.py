@@ -33,8 +33,7 @@ def home(request: TeammateRequest) -> HttpResponse:
 @teammate_required
 def show(request: TeammateRequest, conversation_id: str) -> HttpResponse:
     """A thread beside the queue, at its newest items or at those before `?before=`."""
-    by = request.teammate.actor
-    conversation = access.conversation(by, conversation_id, own_drafts=drafts.of_thread(by))
+    conversation = access.conversation(request.teammate.actor, conversation_id)
     before = request.GET.get("before", "")
     page = thread.page(conversation, before=int(before) if before.isdecimal() and len(before) < 19 else None)
     context = {"conversation": conversation, "page": page, "is_newest": not before, **uploads.LIMITS}

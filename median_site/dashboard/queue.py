@@ -3,8 +3,9 @@
 from collections.abc import Container, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import Final, Self
+from typing import Any, Final, Self, cast
 
+from django.db import connection
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
@@ -12,11 +13,12 @@ from django.http import QueryDict
 from markupsafe import Markup
 
 from conversations import drafts
-from conversations.models import Channel, Conversation, Handler, ReadMark, Status
+from conversations.models import Channel, Conversation, Customer, Handler, ReadMark, Status
 from median_site.dashboard import search
 from median_site.dashboard.keyset import Place
 from median_site.dashboard.search import NEWEST, Found, Search
 from median_site.lib import clock
+from median_site.lib import rows as lib_rows
 from median_site.lib.statement import fetch
 from team.models import Notification, NotificationKind, Teammate
 
@@ -24,6 +26,25 @@ PAGE: Final = 30
 COUNTED_UP_TO: Final = 100
 # Whether somebody has read a thread stands in no index: so many of the newest are looked at.
 LOOK: Final = 1_000
+
+_ROWS: Final = f"""
+    select coalesce((
+               select number from conversations_readmark mark
+                where mark.workspace_id = conversation.workspace_id and mark.conversation_id = conversation.id
+                  and mark.teammate_id = %s
+           ), 0),
+           array(
+               select distinct teammate_id from conversations_draft draft
+                where draft.workspace_id = conversation.workspace_id and draft.conversation_id = conversation.id
+                order by teammate_id
+           ),
+           {lib_rows.columns(Conversation, of="conversation")}, {lib_rows.columns(Customer, of="customer")},
+           {lib_rows.columns(Teammate, of="assignee")}
+      from ({{}}) listed join conversations_conversation conversation using (id)
+      join conversations_customer customer on customer.id = conversation.customer_id
+      left join team_teammate assignee on assignee.id = conversation.assignee_id
+     order by conversation.last_at desc, conversation.id desc
+"""  # noqa: S608  # made of names in the code alone
 
 COUNTS: Final = ("unread", "approval", "mine", "notices", "pending")
 _HERE: Final = "status = 'open' and (snoozed_until is null or snoozed_until <= %s)"
@@ -166,11 +187,11 @@ class Page:
 def page(teammate: Teammate, *, by: Filter, before: str = "") -> Page:
     """One page of the queue, newest first. One query, whatever the page; one more when few are unread, and a few for a
     search."""
-    rows = by.rows(_conversations(teammate), teammate_id=teammate.id)
+    rows = by.rows(Conversation.objects.filter(workspace_id=teammate.workspace_id), teammate_id=teammate.id)
     place = Place.of(before)
     if place:
         rows = rows.filter(place.older("last_at"))
-    found, passages = _found(rows.select_related("customer", "assignee"), by, teammate), {}
+    found, passages = _found(rows, by, teammate), {}
     if by.q:
         passages = search.passages(found.rows[:PAGE], by.search, workspace_id=teammate.workspace_id)
     last = found.rows[PAGE - 1] if len(found.rows) > PAGE else None
@@ -183,10 +204,11 @@ def _found(rows: QuerySet[Conversation], by: Filter, teammate: Teammate) -> Foun
     """A page of the rows and one more, or as many of them as a look finds."""
     if by.q:
         only = Q(attention__gt=F("read")) if by.unread else None
-        return search.among(rows, by.search, workspace_id=teammate.workspace_id, limit=PAGE + 1, only=only)
+        whole = drafts.writers(_marked(rows, teammate)).select_related("customer", "assignee")
+        return search.among(whole, by.search, workspace_id=teammate.workspace_id, limit=PAGE + 1, only=only)
     if not by.unread:
-        return Found(list(rows.order_by(*NEWEST)[: PAGE + 1]))
-    unread = list(_unread(rows, limit=PAGE + 1).order_by(*NEWEST))
+        return Found(_newest(rows, teammate))
+    unread = _newest(_unread(rows, teammate, limit=PAGE + 1), teammate)
     return Found(unread, search.last_of(rows, LOOK) if len(unread) <= PAGE else None)
 
 
@@ -204,18 +226,33 @@ def _here() -> Q:
     return Q(status=Status.OPEN) & (Q(snoozed_until=None) | Q(snoozed_until__lte=clock.now()))
 
 
-def _conversations(teammate: Teammate) -> QuerySet[Conversation]:
-    """The workspace's conversations with `read`, the number up to which this teammate has read each."""
+def _newest(rows: QuerySet[Conversation], teammate: Teammate) -> list[Conversation]:
+    """The newest of the rows, one more than a page has, each with all that its row shows."""
+    sql, values = rows.order_by(*NEWEST).values("id")[: PAGE + 1].query.sql_with_params()
+    with connection.cursor() as cursor:
+        cursor.execute(_ROWS.format(sql), [teammate.id, *values])
+        return [_loaded(*each) for each in cursor.fetchall()]
+
+
+def _loaded(read: int, writers: list[str], *values: object) -> Conversation:
+    found: list[Any] = lib_rows.load_all([Conversation, Customer, Teammate], values)
+    row, row.customer, row.assignee = found
+    row.read, row.writers = read, writers
+    return cast(Conversation, row)
+
+
+def _marked(rows: QuerySet[Conversation], teammate: Teammate) -> QuerySet[Conversation]:
+    """The same with `read`, the number up to which this teammate has read each."""
     marks = ReadMark.objects.filter(
         workspace_id=teammate.workspace_id, conversation_id=OuterRef("pk"), teammate_id=teammate.id
     )
-    rows = Conversation.objects.filter(workspace_id=teammate.workspace_id)
-    return drafts.writers(rows.annotate(read=Coalesce(Subquery(marks.values("number")[:1]), 0)))
+    return rows.annotate(read=Coalesce(Subquery(marks.values("number")[:1]), 0))
 
 
-def _unread(rows: QuerySet[Conversation], *, limit: int) -> QuerySet[Conversation]:
+def _unread(rows: QuerySet[Conversation], teammate: Teammate, *, limit: int) -> QuerySet[Conversation]:
     """The newest of the rows that are unread, at most `limit`: they are read in their order until there are so many."""
-    looked_at = rows.order_by(*NEWEST).values("id", "last_at", "attention", "read")[:LOOK]  # type: ignore[misc]  # annotated
+    marked = _marked(rows, teammate).order_by(*NEWEST)
+    looked_at = marked.values("id", "last_at", "attention", "read")[:LOOK]  # type: ignore[misc]  # annotated
     sql, values = looked_at.query.sql_with_params()
     unread = f"select id from ({sql}) looked_at where attention > read order by last_at desc, id desc limit {limit}"  # noqa: S608
     return rows.filter(id__in=RawSQL(unread, values))  # noqa: S611  # the ORM's own

@@ -2,21 +2,41 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from django.db.models import Q
 from markupsafe import Markup
 
 from approvals import fragments as approval_fragments
 from approvals import warnings
-from approvals.models import DECIDABLE, State, ToolApproval
+from approvals.models import State, ToolApproval
 from conversations import fragments as conversation_fragments
 from conversations.models import Conversation, Item, ItemKind
+from median_site.lib import rows
+from median_site.lib.statement import fetch
 from tools import fragments as tool_fragments
-from tools.models import ToolRun
+from tools.models import Tool, ToolRun
 
 PAGE: Final = 50
 NOTES: Final = 3
+
+_AFTER_ALL: Final = 2**63 - 1
+_ITEMS: Final = f"""
+    select {rows.columns(Item, of="item")} from conversations_item item
+     where workspace_id = %s and conversation_id = %s"""  # noqa: S608  # made of names in the code alone
+_PAGE: Final = f"{_ITEMS} and number < %s order by number desc limit {PAGE + 1}"
+_NOTES: Final = f"{_ITEMS} and kind = 'note' order by number desc limit {NOTES}"
+_RUNS: Final = f"""
+    select {rows.columns(ToolRun, of="run")} from tools_toolrun run
+     where workspace_id = %s and conversation_id = %s and id = any(%s)"""  # noqa: S608
+_REQUESTS: Final = f"""
+    select {rows.columns(ToolApproval, of="approval")}, {rows.columns(Tool, of="tool")},
+           {rows.columns(ToolRun, of="run")}
+      from approvals_toolapproval approval
+      left join tools_tool tool on tool.id = approval.tool_id
+      left join tools_toolrun run on run.id = approval.id
+     where approval.workspace_id = %s and approval.conversation_id = %s
+       and (approval.id = any(%s) or approval.state in ('reviewing', 'pending', 'denied'))
+     order by approval.requested_at, approval.id"""  # noqa: S608
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +50,7 @@ class View:
 
 def page(conversation: Conversation, *, before: int | None = None) -> View:
     """The newest items, or the newest before a number. At most five queries, whatever is in it."""
-    items = conversation.items.filter(workspace_id=conversation.workspace_id)
-    if before is not None:
-        items = items.filter(number__lt=before)
-    found = list(items.order_by("-number")[: PAGE + 1])
+    found = rows.read(Item, _PAGE, *_here(conversation), _AFTER_ALL if before is None else before)
     shown = found[:PAGE][::-1]
     return view(conversation, shown, earlier=shown[0].number if len(found) > PAGE else None)
 
@@ -41,20 +58,20 @@ def page(conversation: Conversation, *, before: int | None = None) -> View:
 def view(conversation: Conversation, items: Sequence[Item], *, earlier: int | None = None) -> View:
     """Draw items of a thread, and the parts around them. `conversation` needs its customer, assignee and workspace.
 
-    One query each for requests, runs, notes, and earlier runs of the same while something waits.
+    One query each for requests, runs without one, notes, and earlier runs of the same while something waits.
     """
-    refs = [item.ref for item in items if item.kind in {ItemKind.APPROVAL, ItemKind.RUN}]
-    requests = _requests(conversation, refs)
-    here = {"workspace_id": conversation.workspace_id, "conversation": conversation}
-    runs = {row.id: row for row in ToolRun.objects.filter(**here, id__in=refs)} if refs else {}
-    notes = Item.objects.filter(**here, kind=ItemKind.NOTE).order_by("-number")[:NOTES]
+    here = _here(conversation)
+    requests, runs = _requests(conversation, [item.ref for item in items if item.kind == ItemKind.APPROVAL])
+    if others := [item.ref for item in items if item.kind == ItemKind.RUN]:
+        runs |= {run.id: run for run in rows.read(ToolRun, _RUNS, *here, others)}
+    notes = rows.read(Item, _NOTES, *here)
     draw = _pen(conversation, requests, runs)
     pending = [row for row in requests if row.state == State.PENDING]
     parts = {
         "thread-head": conversation_fragments.thread_head(conversation),
         "thread-ask": approval_fragments.ask(conversation, pending),
         "thread-hint": conversation_fragments.thread_hint(conversation),
-        "thread-notes": conversation_fragments.thread_notes(list(notes), version=conversation.version),
+        "thread-notes": conversation_fragments.thread_notes(notes, version=conversation.version),
     }
     return View([(item, draw(item)) for item in items], parts, earlier)
 
@@ -84,8 +101,19 @@ def _pen(
     return draw
 
 
-def _requests(conversation: Conversation, refs: Sequence[str]) -> list[ToolApproval]:
-    """The requests with these ids, and all of the thread that wait or were denied; oldest first."""
-    rows = ToolApproval.objects.filter(workspace_id=conversation.workspace_id, conversation=conversation)
-    rows = rows.select_related("tool").filter(Q(id__in=refs) | Q(state__in=[*DECIDABLE, State.DENIED]))
-    return list(rows.order_by("requested_at", "id"))
+def _requests(conversation: Conversation, ids: list[str]) -> tuple[list[ToolApproval], dict[str, ToolRun]]:
+    """The requests with these ids, and all of the thread that wait or were denied, oldest first; the runs of those that
+    were approved, by id."""
+    requests: list[ToolApproval] = []
+    runs: dict[str, ToolRun] = {}
+    for values in fetch(_REQUESTS, *_here(conversation), ids):
+        found: list[Any] = rows.load_all([ToolApproval, Tool, ToolRun], values)
+        request, request.tool, run = found
+        requests.append(request)
+        if run:
+            runs[run.id] = run
+    return requests, runs
+
+
+def _here(conversation: Conversation) -> tuple[str, str]:
+    return conversation.workspace_id, conversation.id

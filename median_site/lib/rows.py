@@ -8,6 +8,8 @@ from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Model
 
+from median_site.lib.statement import Value, fetch
+
 M = TypeVar("M", bound=Model)
 Converter = Callable[[object, None, BaseDatabaseWrapper], object]
 
@@ -23,12 +25,18 @@ def columns(model: type[Model], *, of: str) -> str:
     return ", ".join(f"{of}.{name}" for name in names(model))
 
 
+def read(model: type[M], sql: str, *values: Value) -> list[M]:
+    """The rows of a statement that selects a model's columns."""
+    return [load(model, each) for each in fetch(sql, *values)]
+
+
 def load(model: type[M], values: Sequence[object]) -> M:
     """The row with these values of its columns."""
+    attributes, converters = _fields(model)
     given = list(values)
-    for place, convert in _converters(model):
+    for place, convert in converters:
         given[place] = convert(given[place], None, connection)
-    return model.from_db("default", [field.attname for field in model._meta.concrete_fields], given)
+    return model.from_db("default", attributes, given)
 
 
 def load_all(models: Sequence[type[Model]], values: Sequence[object]) -> list[Model | None]:
@@ -43,7 +51,8 @@ def load_all(models: Sequence[type[Model]], values: Sequence[object]) -> list[Mo
 
 
 @lru_cache(maxsize=64)
-def _converters(model: type[Model]) -> tuple[tuple[int, Converter], ...]:
-    """Of the few columns that come as something else than what the row holds, such as JSON."""
-    fields = enumerate(model._meta.concrete_fields)
-    return tuple((place, field.from_db_value) for place, field in fields if hasattr(field, "from_db_value"))
+def _fields(model: type[Model]) -> tuple[tuple[str, ...], tuple[tuple[int, Converter], ...]]:
+    """The attributes, and by their places the few that come as something else than what the row holds, such as JSON."""
+    fields = model._meta.concrete_fields
+    converters = ((place, field.from_db_value) for place, field in enumerate(fields) if hasattr(field, "from_db_value"))
+    return tuple(field.attname for field in fields), tuple(converters)

@@ -122,7 +122,7 @@ def test_the_cost_of_a_page_does_not_grow_with_what_is_on_it(world: World, brows
         browser.get(f"/inbox/{world.conversation.id}/")
 
     assert len(list_queries) == 4
-    assert len(thread_queries) == 10
+    assert len(thread_queries) == 9
 
 
 def test_a_thread_shows_messages_notes_and_lines_by_who_wrote_them(world: World, browser_of: SignIn) -> None:

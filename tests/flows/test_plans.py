@@ -114,7 +114,7 @@ def costs(client: Client, path: str) -> Iterator[str]:
         assert client.get(path).status_code == 200
     for statement in statements.captured_queries:
         sql = statement["sql"] or ""  # what the server has planned already comes without its text
-        if sql.startswith("SELECT") and any(f'FROM "{table}"' in sql for table in LARGE):
+        if sql.lstrip().upper().startswith("SELECT") and any(f'FROM "{table}"' in sql for table in LARGE):
             with connection.cursor() as cursor:
                 cursor.execute(f"explain (analyze, timing off, summary off, format json) {sql.replace('%', '%%')}", [])
                 (plan,) = cursor.fetchone()
