@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.template.backends.utils import csrf_input
 from django.utils.functional import SimpleLazyObject
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
@@ -21,6 +22,8 @@ def rail(request: HttpRequest) -> Mapping[str, object]:
         return {}
     open_ids = SimpleLazyObject(lambda: queue.counted(teammate))
     return {
+        # Made once for all forms of a page; Django would mask the token anew for each.
+        "csrf_input": SimpleLazyObject(lambda: csrf_input(request)),
         "open_ids": open_ids,
         "unread_ids": SimpleLazyObject(lambda: open_ids["unread"]),
         "notice_ids": SimpleLazyObject(lambda: open_ids["notices"]),
