@@ -8,6 +8,7 @@ from typing import Final
 from markupsafe import Markup
 
 from approvals.models import DECIDABLE, State, ToolApproval
+from conversations.fragments import place
 from conversations.models import Conversation, Item
 from median_site.lib import clock
 from median_site.lib.actors import Actor, ActorKind
@@ -55,6 +56,7 @@ def card(
         "approvals/_approval_card.html",
         approval=approval,
         item=item,
+        place=place(item),
         agent=conversation.workspace.agent_name,
         state=state,
         decidable=decidable,

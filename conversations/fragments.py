@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import Final
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from conversations import attachment_links
 from conversations.models import Conversation, Customer, Item, ItemKind
+from median_site.lib import times
 from median_site.lib.fragments import render
 from median_site.lib.presence import Person
 from team.events import Kind
@@ -45,14 +46,20 @@ _SYMBOLS: Final = {
 }
 
 
+def place(item: Item) -> Markup:
+    """The attributes by which scripts find an item of a thread, and know its order and its day."""
+    order = f'data-number="{item.number}" data-version="{item.version}" data-day="{times.day(item.created_at)}"'
+    return Markup(f'id="{escape(item.element_id)}" {order}')  # noqa: S704  # the rest is nobody's text
+
+
 def item(item: Item) -> Markup:
     """A message, a note or a line; cards and runs are drawn by the apps that own them."""
     if item.kind == ItemKind.LINE:
         reviewer = item.ref in {Kind.APPROVED, Kind.DENIED} and item.text.startswith("The reviewer ")
         symbol = "review" if reviewer else _SYMBOLS.get(Kind(item.ref), "info")
-        return render("conversations/_line.html", item=item, symbol=symbol)
+        return render("conversations/_line.html", item=item, place=place(item), symbol=symbol)
     files = [attachment_links.for_team(file) for file in item.sent]
-    return render("conversations/_message.html", item=item, files=files)
+    return render("conversations/_message.html", item=item, place=place(item), files=files)
 
 
 def row(

@@ -6,6 +6,7 @@ from typing import Final
 
 from markupsafe import Markup
 
+from conversations.fragments import place
 from conversations.models import Item
 from median_site.lib.actors import Actor, ActorKind
 from median_site.lib.fragments import render
@@ -37,7 +38,8 @@ class ResultView:
 
 def run(run: ToolRun, *, item: Item, agent: str) -> Markup:
     """The run's place in its thread. `agent` is the agent's display name."""
-    parts = {"run": run, "item": item, "values": values.rows_of(run.input), "view": result_view(run)}
+    parts = {"run": run, "item": item, "place": place(item)}
+    parts |= {"values": values.rows_of(run.input), "view": result_view(run)}
     if run.started_by in {Starter.TEAMMATE, Starter.API}:
         return render("tools/_run_card.html", **parts, who=_who(run), news=_news(run))
     return render("tools/_run_line.html", **parts, agent=agent)

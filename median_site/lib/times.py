@@ -3,6 +3,7 @@ same day carry the same bytes. The one place that knows the reader's zone: the w
 
 from contextlib import AbstractContextManager
 from datetime import date, datetime, time, timedelta
+from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -32,7 +33,8 @@ def seconds(moment: datetime) -> str:
 
 def when(moment: datetime) -> str:
     """13:58 today, Mon in the last six days, 12 Mar before that, 12 Mar 2024 in another year."""
-    local, today = localtime(moment), localtime(clock_.now()).date()
+    local = localtime(moment)
+    today = _now(local).date()
     if local.date() == today:
         return clock(moment)
     if today - _WEEK <= local.date() < today:
@@ -43,7 +45,7 @@ def when(moment: datetime) -> str:
 def day(moment: datetime) -> str:
     """Monday 2 June, and the year if it is another one."""
     local = localtime(moment)
-    return f"{local:%A} {local.day} {local:%B}" + _year(local)
+    return _long_day(local.date()) + _year(local)
 
 
 def short_day(day: date) -> str:
@@ -53,8 +55,8 @@ def short_day(day: date) -> str:
 
 def deadline(moment: datetime) -> str:
     """yesterday at 13:58, today at 13:58, tomorrow at 13:58, on 2 June at 13:58: a moment within a sentence."""
-    local, today = localtime(moment), localtime(clock_.now()).date()
-    distance = (local.date() - today).days
+    local = localtime(moment)
+    distance = (local.date() - _now(local).date()).days
     spoken = {-1: "yesterday", 0: "today", 1: "tomorrow"}.get(distance) or f"on {local.day} {local:%B}{_year(local)}"
     return f"{spoken} at {clock(moment)}"
 
@@ -85,10 +87,21 @@ def millis(moment: datetime) -> int:
     return int(moment.timestamp() * 1000)
 
 
+@lru_cache(maxsize=512)
+def _long_day(day: date) -> str:
+    """A thread's page asks for the same few a hundred times."""
+    return f"{day:%A} {day.day} {day:%B}"
+
+
 def _which(local: datetime) -> str:
     other = local.replace(fold=1 - local.fold)
     return "" if other.utcoffset() == local.utcoffset() else f" {local:%Z}"
 
 
 def _year(local: datetime) -> str:
-    return "" if local.year == localtime(clock_.now()).year else f" {local.year}"
+    return "" if local.year == _now(local).year else f" {local.year}"
+
+
+def _now(local: datetime) -> datetime:
+    """The present, in the zone that another moment has been brought into."""
+    return clock_.now().astimezone(local.tzinfo)
