@@ -1,5 +1,5 @@
-// An answer that is the page again takes away what was pressed. The focus goes to its like in the new page, else to what
-// opened the dialog or menu that it stood in, else to the heading.
+// What is pressed loses the focus while it is disabled, and gets it back. Where the answer took it away, the focus goes to
+// its like in the new page, else to what opened the dialog or menu that it stood in, else to the heading.
 (() => {
   "use strict";
   let held = null; // where the focus was when the last change left
@@ -16,8 +16,15 @@
     };
   });
 
+  const isLost = () => held && document.activeElement === document.body;
+
+  document.addEventListener("htmx:afterRequest", () => {
+    // Not a fragment's button, which a push may turn into another one: a second Enter would press that.
+    if (isLost() && held.path && held.element.isConnected) held.element.focus({ preventScroll: true });
+  });
+
   document.addEventListener("htmx:afterSettle", ({ detail }) => {
-    if (!held || held.element.isConnected || document.activeElement !== document.body) return;
+    if (!isLost() || held.element.isConnected) return;
     const { path, at, inside } = held;
     const form = path && document.querySelector(`form[action="${CSS.escape(path)}"]`);
     const opener = inside && document.querySelector(`[data-opens="${CSS.escape(inside)}"], [popovertarget="${CSS.escape(inside)}"]`);

@@ -101,6 +101,7 @@ def test_a_tool_is_switched_and_tested(page: Page, served: ManifestServer, compl
     expect(drawer.get_by_label("Answer")).to_contain_text('{"left":3}')
     expect(drawer.get_by_label("Request")).to_contain_text('"externalId":"user_123"')
     expect(drawer.locator("#last-runs")).to_contain_text("A test by Sam Okafor")
+    expect(drawer.get_by_role("button", name="Test")).to_be_focused()
     assert ToolRun.objects.get().state == "completed"
     drawer.get_by_role("switch", name="Order status").click()
     expect(drawer.get_by_role("switch", name="Order status")).to_have_attribute("aria-checked", "true")

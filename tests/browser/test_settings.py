@@ -55,6 +55,17 @@ def test_after_a_dialog_the_focus_is_on_what_opened_it_and_without_that_on_the_h
     expect(page.get_by_role("heading", name="Settings")).to_be_focused()
 
 
+def test_a_button_that_a_push_turned_into_another_one_has_not_the_focus(page: Page, world: World) -> None:
+    page.goto(f"/inbox/{world.conversation.id}/")
+    page.get_by_role("button", name="Take over").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Hand back").first).to_be_visible()
+    page.wait_for_function("() => document.activeElement === document.body")
+    page.keyboard.press("Enter")  # a second press does nothing more
+    world.conversation.refresh_from_db()
+    assert (world.conversation.status, world.conversation.assignee_id) == ("open", world.sam.id)
+
+
 def test_the_palette_says_that_nothing_matches_only_once_the_threads_were_looked_through(page: Page) -> None:
     page.keyboard.press("Control+k")
     palette = page.get_by_role("dialog", name="Go anywhere")
