@@ -199,7 +199,11 @@ def test_several_are_denied_for_one_reason(world: World, browser_of: SignIn) -> 
     browser = browser_of(world.sam)
 
     page = browser.get(f"/approvals/together/?answer=deny&id={first.id}&id={second.id}").content.decode()
-    assert "Deny these 2 requests?" in page
+    assert "<h1>Deny these 2 requests?</h1>" in page
+    assert "None of them runs. Median AI tells the customers, where it still has the thread." in page
+    alone = browser.get(f"/approvals/together/?answer=deny&id={first.id}").content.decode()
+    assert "<h1>Deny this request?</h1>" in alone
+    assert "It does not run. Median AI tells the customer, where it still has the thread." in alone
     answer = browser.post(
         "/approvals/together/deny", {"call": re.findall(r'"call" value="([^"]+)"', page), "reason": " A test order. "}
     )
