@@ -13,6 +13,7 @@ from conversations import threads
 from median_site.lib import clock
 from tests.approvals.requests import answer, request
 from tests.browser.conftest import OpenWindow, card_of, reads
+from tests.chromium import closing_connections
 from tests.waiting import until
 from tests.web_process import WebProcess
 from tests.world import World, session_token
@@ -140,7 +141,8 @@ def test_what_happens_before_the_page_joins_is_not_missed(
 
     def late(route: Route) -> None:
         """The page is there, made before Kim approved; its scripts are not."""
-        decisions.approve(approval.id, by=world.kim.actor)
+        with closing_connections():
+            decisions.approve(approval.id, by=world.kim.actor)
         route.continue_()
 
     page.route("**/js/app.js", late, times=1)
@@ -158,7 +160,8 @@ def test_an_answer_that_was_overtaken_paints_over_nothing(
     def late(route: Route) -> None:
         """The card as it was when the call had not left yet, after it has come back."""
         pressed = route.fetch()
-        answer(approval, '{"refunded":true}')
+        with closing_connections():
+            answer(approval, '{"refunded":true}')
         until(lambda: page.wait_for_timeout(20) or card_of(page).get_attribute("data-state") == "completed")
         route.fulfill(response=pressed)
 
