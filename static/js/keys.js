@@ -9,7 +9,7 @@
   box.addEventListener("change", () => (box.checked ? localStorage.removeItem(OFF) : localStorage.setItem(OFF, "1")));
 
   function step(by) {
-    const rows = [...document.querySelectorAll(".qrow, .notice-link")];
+    const rows = [...document.querySelectorAll(".qrow, .queue-older, .notice-link")];
     const focused = rows.indexOf(document.activeElement);
     const here = focused >= 0 ? focused : rows.findIndex((row) => row.hasAttribute("aria-current"));
     rows[Math.min(Math.max(here + by, 0), rows.length - 1)]?.focus();
