@@ -83,13 +83,16 @@ def queue() -> Iterator[Specimen]:
 
 def empty() -> Iterator[Specimen]:
     """Where there is nothing to show."""
-    for name, asked in (
-        ("Queue", Filter()),
-        ("Queue, filtered", Filter(f="mine")),
-        ("Search for a word", Filter(q="vase", status="any")),
-        ("Search for words", Filter(q="broken vase", status="any")),
+    word = Filter(q="vase", status="any")
+    for name, asked, goes_on in (
+        ("Queue", Filter(), False),
+        ("Queue, filtered", Filter(f="mine"), False),
+        ("Queue, further on", Filter(), True),
+        ("Search for a word", word, False),
+        ("Search for words", Filter(q="broken vase", status="any"), False),
+        ("Search, further on", word, True),
     ):
-        yield Specimen(name, render("inbox/_queue_empty.html", filter=asked))
+        yield Specimen(name, render("inbox/_queue_empty.html", filter=asked, goes_on=goes_on))
 
 
 def toasts() -> Iterator[Specimen]:

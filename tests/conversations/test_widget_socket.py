@@ -56,10 +56,12 @@ async def test_nobody_sees_the_conversation_of_another(world: World) -> None:
         threads.from_customer, await in_thread(customer, world, "user_456"), channel=Channel.WIDGET, body="Mine",
         client_id="1",
     )  # fmt: skip
-    assert await page.hear() == {"kind": "conversation", "id": theirs.conversation_id}
     await in_thread(threads.reply, world.conversation.id, by=world.sam.actor, body="For Ana alone")
-    await page.say({"token": await in_thread(token_of, world.fernhill, "user_456"), "since": 0})
     frame = await page.hear()
+    if frame["kind"] == "conversation":  # it had joined before there was one, and asks for it
+        assert frame == {"kind": "conversation", "id": theirs.conversation_id}
+        await page.say({"token": await in_thread(token_of, world.fernhill, "user_456"), "since": 0})
+        frame = await page.hear()
 
     assert ["Mine" in item["html"] for item in frame["items"]] == [True]
     assert {id for _, _, id in hubs.current()._topics} == {theirs.conversation_id, "verified:user_456"}
