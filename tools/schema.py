@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
+from itertools import chain, islice
 from typing import Final
 
 import jsonschema_rs
@@ -17,7 +18,7 @@ from jsonschema_rs import ValidationErrorKind as Kind
 from median_site.lib import strict_json
 from median_site.lib.strict_json import Json, JsonError, Step, pointer
 from tools import subschemas
-from tools.subschemas import SchemaError
+from tools.subschemas import SchemaError, Speakers
 
 __all__ = [
     "Compiled", "FieldError", "SchemaError", "check", "check_together", "check_input", "compile_schema", "for_model",
@@ -26,8 +27,6 @@ __all__ = [
 
 MAX_BYTES: Final = 32 * 1024  # of a schema, and of an input
 MAX_ERRORS: Final = 20
-
-_PATTERNS: Final = jsonschema_rs.RegexOptions(size_limit=2_000_000)  # bytes of one compiled pattern
 
 _MASK: Final = "\ufffdvalue\ufffd"
 _ARTICLES: Final = {"integer": "an integer", "array": "an array", "object": "an object", "null": "null"}
@@ -62,6 +61,7 @@ class Compiled:
 
     schema: dict[str, Json]
     validator: jsonschema_rs.Draft202012Validator
+    speakers: Speakers
 
     @property
     def needs_input(self) -> bool:
@@ -104,17 +104,23 @@ def check_input(compiled: Compiled, value: Json) -> list[FieldError]:
 
 def normalize(compiled: Compiled, value: Json) -> Json:
     """The input with 7.0 and 7e0 as 7 where the schema says integer, and everything else untouched."""
-    return _normalized(value, [compiled.schema], root=compiled.schema)
+    return _normalized(value, compiled.speakers.of_root, compiled.speakers)
 
 
 def for_model(schema: Json) -> dict[str, Json]:
     """The schema as every model's API takes it: an object with properties, those of combined schemas side by side."""
     root = compile_schema(schema).schema
-    properties: dict[str, Json] = {}
+    declared: dict[str, dict[str, Json]] = {}
     for part in subschemas.in_place(root, root=root):
-        declared = part.get("properties")
-        properties |= declared if isinstance(declared, dict) else {}
-    return {key: part for key, part in root.items() if key not in _COMBINING} | {"properties": properties}
+        properties = part.get("properties")
+        for name, said in properties.items() if isinstance(properties, dict) else ():
+            declared.setdefault(name, {})[strict_json.dumps(said)] = said
+    fields = {name: _one_of(list(said.values())) for name, said in declared.items()}
+    return {key: part for key, part in root.items() if key not in _COMBINING} | {"properties": fields}
+
+
+def _one_of(schemas: list[Json]) -> Json:
+    return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
 
 def name_of(path: Sequence[Step]) -> str:
@@ -125,7 +131,7 @@ def name_of(path: Sequence[Step]) -> str:
 @lru_cache(maxsize=512)  # about 10 kB each: more than a workspace may have switched on, so that a sync finds its own
 def _compiled(text: str) -> Compiled:
     root = _bounded(strict_json.loads(text), text)
-    return Compiled(root, _validator(strict_json.dumps(subschemas.closed(root))))
+    return Compiled(root, _validator(text), Speakers(root))
 
 
 def _bounded(root: Json, text: str) -> dict[str, Json]:
@@ -148,7 +154,7 @@ def _validator(text: str) -> jsonschema_rs.Draft202012Validator:
             text,
             retriever=_refuse,
             validate_formats=True,
-            pattern_options=_PATTERNS,
+            pattern_options=subschemas.PATTERNS,
             mask=_MASK,
         )
     except jsonschema_rs.ValidationError as error:
@@ -176,15 +182,30 @@ def _unsendable(value: Json) -> Iterator[FieldError]:
 
 
 def _unfit(compiled: Compiled, value: Json) -> list[FieldError]:
-    found = list(compiled.validator.iter_errors(_exact(value)))
-    # Where no branch fits, every key of the branches counts as undeclared: that would only confuse.
-    branched = [error.instance_path for error in found if isinstance(error.kind, Kind.AnyOf | Kind.OneOfNotValid)]
-    errors = []
-    for error in found:
-        undeclared = isinstance(error.kind, Kind.UnevaluatedProperties | Kind.AdditionalProperties)
-        if not (undeclared and error.instance_path in branched):
-            errors += _sentences(error)
-    return errors[:MAX_ERRORS]
+    found = [each for error in compiled.validator.iter_errors(_exact(value)) for each in _sentences(error)]
+    undeclared = _undeclared(value, compiled.speakers.of_root, compiled.speakers)
+    return list(islice(chain(found, undeclared), MAX_ERRORS))
+
+
+def _undeclared(
+    value: Json, spoken: Sequence[dict[str, Json]], speakers: Speakers, *, path: tuple[Step, ...] = ()
+) -> Iterator[FieldError]:
+    """Keys that nothing declares, where anything declares keys and leaves the others unsaid, and at the top always."""
+    if isinstance(value, dict):
+        closes = not path or any("properties" in each for each in spoken)
+        for key, part in value.items():
+            steps = (*path, key)
+            if closes and not any(subschemas.declares(each, key) for each in spoken):
+                yield _not_a_field(steps)
+            yield from _undeclared(part, speakers.of_key(spoken, key), speakers, path=steps)
+    elif isinstance(value, list):
+        for at, (part, inner) in enumerate(zip(value, speakers.of_items(spoken, len(value)), strict=True)):
+            yield from _undeclared(part, inner, speakers, path=(*path, at))
+
+
+def _not_a_field(path: Sequence[Step]) -> FieldError:
+    name = name_of(path)
+    return FieldError(name, f"{name} is not a field of this tool.")
 
 
 def _sentences(error: jsonschema_rs.ValidationError) -> list[FieldError]:
@@ -194,8 +215,7 @@ def _sentences(error: jsonschema_rs.ValidationError) -> list[FieldError]:
         name = name_of([*path, kind.property])
         return [FieldError(name, f"{name} is needed to run this.")]
     if isinstance(kind, Kind.UnevaluatedProperties | Kind.AdditionalProperties):
-        names = [name_of([*path, key]) for key in kind.unexpected]
-        return [FieldError(name, f"{name} is not a field of this tool.") for name in names]
+        return [_not_a_field([*path, key]) for key in kind.unexpected]
     if isinstance(kind, Kind.Type):
         wanted = " or ".join(_ARTICLES.get(each, f"a {each}") for each in sorted(kind.types, key="null".__eq__))
         return [FieldError(name_of(path), f"{name} must be {wanted}, not {_came(error.instance)}.")]
@@ -222,21 +242,15 @@ def _exact(value: Json) -> object:
     return Decimal(repr(value)) if isinstance(value, float) else value
 
 
-def _normalized(value: Json, schemas: Sequence[Json], *, root: dict[str, Json]) -> Json:
-    parts = [part for each in schemas for part in subschemas.in_place(each, root=root)]
+def _normalized(value: Json, spoken: Sequence[dict[str, Json]], speakers: Speakers) -> Json:
     if isinstance(value, float):
-        wanted = {kind for part in parts for kind in _types(part)}
+        wanted = {kind for each in spoken for kind in _types(each)}
         return int(Decimal(repr(value))) if "integer" in wanted and value.is_integer() else value
     if isinstance(value, dict):
-        return {
-            key: _normalized(each, [found for part in parts for found in subschemas.of_key(part, key)], root=root)
-            for key, each in value.items()
-        }
+        return {key: _normalized(part, speakers.of_key(spoken, key), speakers) for key, part in value.items()}
     if isinstance(value, list):
-        return [
-            _normalized(each, [found for part in parts for found in subschemas.of_item(part, at)], root=root)
-            for at, each in enumerate(value)
-        ]
+        each = zip(value, speakers.of_items(spoken, len(value)), strict=True)
+        return [_normalized(part, inner, speakers) for part, inner in each]
     return value
 
 

@@ -1,14 +1,20 @@
-"""The schemas within a schema: where they stand, bounds on all of them, closing them to undeclared keys. Pure."""
+"""The schemas within a schema: where they stand, bounds on all of them, which of them speak of a value. Pure."""
 
-from collections.abc import Iterator
-from typing import Final
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import repeat
+from typing import Final, cast
 from urllib.parse import unquote
+
+import jsonschema_rs
 
 from median_site.lib.strict_json import Json, Step, pointer
 
 MAX_LEVELS: Final = 8
 MAX_PARTS: Final = 5_000  # references followed; a chain that doubles at every step would take for ever to check
 MAX_PATTERNS: Final = 20
+PATTERNS: Final = jsonschema_rs.RegexOptions(size_limit=2_000_000)  # linear time; bytes of one compiled pattern
 
 # Keywords whose values are schemas, and of them those that speak of a part of the value, not of the value itself.
 _MAPS: Final = {"properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions"}
@@ -16,11 +22,8 @@ _LISTS: Final = {"allOf", "anyOf", "oneOf", "prefixItems"}
 _TESTS: Final = {"not", "if", "contains", "propertyNames", "contentSchema"}
 _ONES: Final = _TESTS | {"items", "additionalProperties", "unevaluatedProperties", "unevaluatedItems", "then", "else"}
 _DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
-_OF_PARTS: Final = {
-    "properties", "patternProperties", "additionalProperties", "unevaluatedProperties",
-    "items", "prefixItems", "unevaluatedItems",
-}  # fmt: skip
-_IN_PLACE: Final = {"allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas", "dependencies"}
+_IN_PLACE: Final = {"allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas", "dependencies"}
+_OTHERS: Final = ("additionalProperties", "unevaluatedProperties")
 
 
 class SchemaError(ValueError):
@@ -55,33 +58,73 @@ def survey(root: dict[str, Json]) -> None:
             stack.append(((*path, "$ref"), referred, level))
 
 
-def closed(root: dict[str, Json]) -> dict[str, Json]:
-    """A copy that refuses undeclared keys wherever keys are declared and the schema leaves the others unsaid."""
-    return _closed(root, root=root, seals=True)
+def in_place(*schemas: Json, root: dict[str, Json]) -> Iterator[dict[str, Json]]:
+    """The schemas and all that speak of the same value beside them, each once: what they refer to, their alternatives,
+    their conditions.
+    """
+    seen: set[int] = set()
+    stack = list(reversed(schemas))
+    while stack:
+        schema = stack.pop()
+        if not isinstance(schema, dict) or id(schema) in seen:
+            continue
+        seen.add(id(schema))
+        yield schema
+        beside = [part for steps, part in _within(schema) if steps[0] in _IN_PLACE]
+        stack += reversed([target(schema, root=root), *beside])
 
 
-def in_place(schema: Json, *, root: dict[str, Json]) -> Iterator[dict[str, Json]]:
-    """The schema and all that speak of the same value beside it: its reference, its alternatives, its conditions."""
-    if not isinstance(schema, dict):
-        return
-    yield schema
-    beside = [part for steps, part in _within(schema) if steps[0] in _IN_PLACE]
-    for part in [target(schema, root=root), *beside]:
-        yield from in_place(part, root=root)
+class Speakers:
+    """The schemas that speak of each part of a value, its root's first. Remembered: the items of a list are many."""
+
+    def __init__(self, root: dict[str, Json]) -> None:
+        self._root = root
+        self._known: dict[tuple[int, ...], tuple[dict[str, Json], ...]] = {}
+        self.of_root = self._beside([root])
+
+    def of_key(self, speakers: Sequence[dict[str, Json]], key: str) -> tuple[dict[str, Json], ...]:
+        """Those for the value under a key."""
+        return self._beside([found for each in speakers for found in _of_key(each, key)])
+
+    def of_items(self, speakers: Sequence[dict[str, Json]], count: int) -> Iterator[tuple[dict[str, Json], ...]]:
+        """Those for each item of a list."""
+        firsts = [first for each in speakers if isinstance(first := each.get("prefixItems"), list)]
+        longest = max(map(len, firsts), default=0)
+        for at in range(min(count, longest)):
+            yield self._beside([found for each in speakers for found in _of_item(each, at)])
+        rest = self._beside([found for each in speakers for found in _of_item(each, longest)])
+        yield from repeat(rest, max(count - longest, 0))
+
+    def _beside(self, schemas: Sequence[Json]) -> tuple[dict[str, Json], ...]:
+        key = tuple(map(id, schemas))
+        if key not in self._known:
+            self._known[key] = tuple(in_place(*schemas, root=self._root))
+        return self._known[key]
 
 
-def of_key(schema: dict[str, Json], key: str) -> list[Json]:
-    """The schemas for the value under a key. Patterns are not run: all of them count."""
-    properties = schema.get("properties")
-    if isinstance(properties, dict) and key in properties:
-        return [properties[key]]
-    patterns = schema.get("patternProperties")
-    others = [schema.get("additionalProperties"), schema.get("unevaluatedProperties")]
-    return [*(patterns.values() if isinstance(patterns, dict) else ()), *others]
+def declares(schema: dict[str, Json], key: str) -> bool:
+    """Whether the schema names the key, or says what other keys may be."""
+    return bool(_named(schema, key)) or any(word in schema for word in _OTHERS)
 
 
-def of_item(schema: dict[str, Json], at: int) -> list[Json]:
-    """The schemas for the item at a place of a list."""
+def _of_key(schema: dict[str, Json], key: str) -> list[Json]:
+    return _named(schema, key) or [schema.get(word) for word in _OTHERS]
+
+
+def _named(schema: dict[str, Json], key: str) -> list[Json]:
+    """What the schema says of a key by its name, or by a pattern."""
+    properties, patterns = schema.get("properties"), schema.get("patternProperties")
+    found = [properties[key]] if isinstance(properties, dict) and key in properties else []
+    by_pattern = patterns.items() if isinstance(patterns, dict) else ()
+    return found + [part for pattern, part in by_pattern if _pattern(pattern).is_valid(key)]
+
+
+@lru_cache(maxsize=512)
+def _pattern(pattern: str) -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=PATTERNS)
+
+
+def _of_item(schema: dict[str, Json], at: int) -> list[Json]:
     first = schema.get("prefixItems")
     if isinstance(first, list) and at < len(first):
         return [first[at]]
@@ -101,13 +144,25 @@ def target(schema: dict[str, Json], *, root: dict[str, Json], path: tuple[Step, 
     ref = schema["$ref"]
     if not isinstance(ref, str) or (ref != "#" and not ref.startswith("#/")):
         raise SchemaError("A reference must point into this schema, as #/$defs/Name does.", pointer((*path, "$ref")))
-    found: Json = root
-    # As the validator reads it: a name in another spelling would lead the two to different schemas.
+    try:
+        return pointed_at(ref, root=root)
+    except LookupError:
+        raise SchemaError(f"{ref} is not in the schema.", pointer((*path, "$ref"))) from None
+
+
+def pointed_at(ref: str, *, root: Mapping[str, Json]) -> Json:
+    """What #/a/0/b points at, as the validator reads it: a name in another spelling would lead the two to different
+    places. Raises LookupError.
+    """
+    found: Json = cast(dict[str, Json], root)
     for step in unquote(ref).split("/")[1:]:
         name = step.replace("~1", "/").replace("~0", "~")
-        if not isinstance(found, dict) or name not in found:
-            raise SchemaError(f"{ref} is not in the schema.", pointer((*path, "$ref")))
-        found = found[name]
+        if isinstance(found, list) and re.fullmatch("0|[1-9][0-9]{0,8}", name):
+            found = found[int(name)]
+        elif isinstance(found, dict):
+            found = found[name]
+        else:
+            raise LookupError(ref)
     return found
 
 
@@ -125,23 +180,3 @@ def _patterns(schema: dict[str, Json]) -> set[str]:
     by_name = schema.get("patternProperties")
     pattern = schema.get("pattern")
     return {*(by_name if isinstance(by_name, dict) else ()), *([pattern] if isinstance(pattern, str) else [])}
-
-
-def _closed(schema: dict[str, Json], *, root: dict[str, Json], seals: bool) -> dict[str, Json]:
-    """`seals` is false beside another schema of the same value: keys of one are not the other's to refuse."""
-
-    def inner(part: Json, *, key: str) -> Json:
-        return _closed(part, root=root, seals=key in _OF_PARTS) if isinstance(part, dict) else part
-
-    made: dict[str, Json] = {}
-    for key, held in schema.items():
-        if key in _MAPS and isinstance(held, dict):
-            made[key] = {name: inner(part, key=key) for name, part in held.items()}
-        elif key in _LISTS and isinstance(held, list):
-            made[key] = [inner(part, key=key) for part in held]
-        else:
-            made[key] = inner(held, key=key) if key in _ONES - _TESTS else held
-    said = {"additionalProperties", "unevaluatedProperties"} & schema.keys()
-    if seals and not said and (schema is root or any("properties" in part for part in in_place(schema, root=root))):
-        made["unevaluatedProperties"] = False
-    return made

@@ -209,6 +209,11 @@ def test_other_amounts_are_not(value: str) -> None:
          ["a.c is not a field of this tool."]),
         (OBJECT | {"anyOf": [of(a={"type": "integer"}) | {"required": ["a"]}, of(b={}) | {"required": ["b"]}]},
          '{"a":"x"}', ["The input is not valid under any of the schemas listed in the 'anyOf' keyword."]),
+        (of(a=of(b={})) | {"if": of(a=of(b={"const": 1})), "then": of(a=of(c={}))}, '{"a":{"b":1,"c":1,"d":1}}',
+         ["a.d is not a field of this tool."]),
+        (OBJECT | {"anyOf": [of(a=of(b={})), of(a=of(c={}))]}, '{"a":{"b":1,"c":1}}', []),
+        (of(a=of(b={})) | {"patternProperties": {"^a": of(c={})}}, '{"a":{"b":1,"c":1},"b":1}',
+         ["b is not a field of this tool."]),
     ],
 )  # fmt: skip
 def test_undeclared_keys_are_refused_by_name(given: Json, text: str, messages: list[str]) -> None:
@@ -288,3 +293,26 @@ def test_the_schema_for_a_model_combines_nothing_at_the_top() -> None:
         "required": ["z"],
         "$defs": {"B": of(b={})},
     }
+
+
+def test_a_field_of_several_alternatives_is_told_to_a_model_with_all_of_them() -> None:
+    card, bank = of(kind={"const": "card"}, number={}), of(kind={"const": "bank"}, iban={})
+    assert schema.for_model(OBJECT | {"oneOf": [card, bank]}) == of(
+        kind={"anyOf": [{"const": "card"}, {"const": "bank"}]}, number={}, iban={}
+    )
+
+
+def test_a_list_of_many_items_with_many_alternatives_is_checked_at_once() -> None:
+    given = of(a={"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/A"}] * 700}}) | {
+        "$defs": {"A": {"anyOf": [{"const": at} for at in range(5)]}}
+    }
+    began = time.monotonic()
+    assert sent(given, f'{{"a":[{",".join(["4"] * 16_000)}]}}')
+    assert time.monotonic() - began < 2
+
+
+def test_a_reference_may_lead_through_a_list() -> None:
+    given = of(a={"anyOf": [{"type": "integer"}, {"type": "null"}]}, b={"$ref": "#/properties/a/anyOf/0"})
+    assert told(given, '{"b":null}') == ["b must be an integer, not null."]
+    with pytest.raises(SchemaError, match="#/properties/a/anyOf/2 is not in the schema"):
+        schema.compile_schema(given | {"properties": given["properties"] | {"c": {"$ref": "#/properties/a/anyOf/2"}}})  # type: ignore[operator]
