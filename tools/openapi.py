@@ -1,4 +1,4 @@
-"""An OpenAPI 3.0 or 3.1 document, in JSON, read into definitions of HTTP tools. Pure, and bounded whatever it holds.
+"""An OpenAPI 3 document, in JSON, read into definitions of HTTP tools. Pure, and bounded whatever it holds.
 
 Each operation that can be a tool becomes one; every other is listed with its reason. Nothing is fetched.
 """
@@ -22,7 +22,7 @@ MAX_BYTES: Final = 15_000_000
 MAX_OPERATIONS: Final = 5_000
 
 _METHODS: Final = ("get", "post", "put", "patch", "delete")
-_OTHERS: Final = ("head", "options", "trace")
+_OTHERS: Final = ("head", "options", "trace", "query")
 _JSON: Final = re.compile(r"application/([a-z0-9.+-]+\+)?json(\s*;.*)?|\*/\*|application/\*", re.IGNORECASE)
 _UNSTORABLE: Final = re.compile(rb"\\u(0000|[dD][89a-fA-F])")  # a NUL or half a character, as JSON escapes them
 _IGNORED_HEADERS: Final = {"accept", "content-type", "authorization"}  # OpenAPI has no meaning for these
@@ -110,8 +110,10 @@ def _root(document: str | bytes) -> dict[str, Json]:
     if not isinstance(root, dict):
         raise NotOpenApi("The document must be a JSON object.", field="document")
     version = root.get("openapi")
-    if not isinstance(version, str) or not re.match(r"3\.[01](\.|$)", version):
-        raise NotOpenApi('The document must say "openapi": "3.0" or "3.1". Convert older ones first.', field="document")
+    if not isinstance(version, str) or not re.match(r"3\.[0-9]", version):
+        raise NotOpenApi(
+            'The document must say "openapi": "3.1" or another 3. Convert older ones first.', field="document"
+        )
     if not isinstance(root.get("paths"), dict):
         raise NotOpenApi("The document has no paths.", field="document")
     # Only an escape brings in what cannot be stored; a document without one is not copied.
@@ -133,21 +135,29 @@ def _operations(
         except Unresolved as why:
             unsupported.append(Unsupported(excerpt(path, 200), str(why)))
             continue
-        if not isinstance(item, dict) or not path.startswith("/"):
-            continue
-        for method in (*_METHODS, *_OTHERS):
-            said = item.get(method)
+        item = {} if path.startswith("x-") or not isinstance(item, dict) else item
+        more = item.get("additionalOperations")
+        others = more if isinstance(more, dict) else {}
+        for method in (*_METHODS, *_OTHERS, *others):
+            said = item.get(method, others.get(method))
             if not isinstance(said, dict):
                 continue
             found = _Found(path, method, item, said)
             if only and only not in found.path.lower() and only not in found.id.lower():
                 continue
             count += 1
-            if method in _OTHERS or count > MAX_OPERATIONS:
-                reason = "A tool is GET, POST, PUT, PATCH or DELETE." if method in _OTHERS else "There are too many."
+            if reason := _no_tool(found, count):
                 unsupported.append(Unsupported(found.where, reason))
                 continue
             yield found
+
+
+def _no_tool(found: _Found, count: int) -> str:
+    if found.method not in _METHODS:
+        return "A tool is GET, POST, PUT, PATCH or DELETE."
+    if not found.path.startswith("/"):
+        return "A path begins with /."
+    return "There are too many." if count > MAX_OPERATIONS else ""
 
 
 def _operation(
@@ -218,7 +228,7 @@ def _body(found: _Found, resolver: Resolver, left_out: list[str], *, taken: set[
     media = next((held for kind, held in kinds.items() if _is_json(kind)), None)
     if not isinstance(media, dict):
         if body.get("required") is True or not kinds:
-            raise _Reason(f"Its body is {excerpt(next(iter(kinds), 'not described'), 60)}; a tool's is JSON.")
+            raise _Reason(f"Its body is {excerpt(next(iter(kinds), '') or 'not described', 60)}; a tool's is JSON.")
         return
     fields, needed = openapi_schemas.fields(resolver.schema(media.get("schema")))
     if fields is None:
@@ -257,6 +267,8 @@ def _base(found: _Found, root: Mapping[str, Json], *, server: str) -> str:
             absolute = url if re.match("https?://", url) else urljoin(server, url) if server else ""
             if not absolute:
                 break
+            if "?" in absolute or "#" in absolute:
+                raise _Reason("A path cannot be appended to the server's URL.")
             return absolute.rstrip("/")
     if not server:
         raise _Reason("The document names no server. Give its base URL.")

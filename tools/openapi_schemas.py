@@ -142,13 +142,10 @@ class Resolver:
         if not isinstance(ref, str) or not ref.startswith("#/"):
             raise Unresolved("A reference points out of the document.")
         if ref not in self._found:
-            found: Json = dict(self._root)
-            for step in ref[2:].split("/"):
-                name = step.replace("~1", "/").replace("~0", "~")
-                if not isinstance(found, dict) or name not in found:
-                    raise Unresolved(f"{ref[:100]} is not in the document.")
-                found = found[name]
-            self._found[ref] = found
+            try:
+                self._found[ref] = subschemas.pointed_at(ref, root=self._root)
+            except LookupError:
+                raise Unresolved(f"{ref[:100]} is not in the document.") from None
         return self._found[ref]
 
 

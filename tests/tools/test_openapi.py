@@ -144,9 +144,24 @@ def test_what_is_no_tool_says_why(operation: Json, reason: str) -> None:
 
 
 def test_other_methods_and_missing_placeholders() -> None:
-    assert reasons({"/a": {"head": {}}, "/b/{id}": {"get": {}}}) == [
-        "A tool is GET, POST, PUT, PATCH or DELETE.", "{id} in the URL has no path parameter of that name.",
+    paths: Json = {"/a": {"head": {}, "additionalOperations": {"COPY": {}}}, "b": {"get": {}}, "/b/{id}": {"get": {}},
+                   "x-c": {"get": {}}, "/c": {"get": {"servers": [{"url": "https://shop.example/?key="}]}}}  # fmt: skip
+    assert reasons(paths, version="3.2.0") == [
+        "A tool is GET, POST, PUT, PATCH or DELETE.", "A tool is GET, POST, PUT, PATCH or DELETE.",
+        "A path begins with /.", "{id} in the URL has no path parameter of that name.",
+        "A path cannot be appended to the server's URL.",
     ]  # fmt: skip
+
+
+def test_a_reference_may_lead_through_lists_and_spell_names_by_their_octets() -> None:
+    given: Json = {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}
+    at = "#/paths/~1a~1%7Bid%7D/get/parameters/"
+    made = read({
+        "/a/{id}": {"get": {"parameters": [given]}}, "/b/{id}": {"get": {"parameters": [{"$ref": f"{at}0"}]}},
+        "/c/{id}": {"get": {"parameters": [{"$ref": f"{at}1"}]}},
+    })  # fmt: skip
+    assert [each.definition.parameters[0].schema for each in made.operations] == [{"type": "integer"}] * 2
+    assert [each.reason for each in made.unsupported] == [f"{at}1 is not in the document."]
 
 
 def test_an_optional_field_that_a_tool_cannot_have_is_left_out() -> None:
@@ -191,7 +206,7 @@ def test_operations_can_be_picked() -> None:
         ("[]", "The document must be a JSON object."),
         (
             '{"swagger": "2.0", "paths": {}}',
-            'The document must say "openapi": "3.0" or "3.1". Convert older ones first.',
+            'The document must say "openapi": "3.1" or another 3. Convert older ones first.',
         ),
         ('{"openapi": "3.1.0"}', "The document has no paths."),
         ("[" * 100_000, "The document is not JSON."),
