@@ -117,16 +117,22 @@ def read(
 
 def claimed_issuer(token: str) -> str:
     """Whose token it says it is, unproved: it tells whose keys to read it with. Raises SessionTokenError."""
+    _check_shape(token)
     try:
         issuer = jwt.decode(token, options={"verify_signature": False}).get("iss")
     except jwt.InvalidTokenError as error:
         raise SessionTokenError from error
-    return issuer if isinstance(issuer, str) else ""
+    # Nobody proved it yet, and no database can be asked for a NUL or half a character.
+    return issuer if isinstance(issuer, str) and issuer.isascii() and issuer.isprintable() else ""
+
+
+def _check_shape(token: str) -> None:
+    if len(token) > MAX_BYTES or not token.isascii():
+        raise SessionTokenError
 
 
 def _verified(token: str, *, public_keys: Mapping[str, Mapping[str, object]], issuer: str) -> dict[str, object]:
-    if len(token) > MAX_BYTES or not token.isascii():
-        raise SessionTokenError
+    _check_shape(token)
     try:
         jwk = public_keys.get(jwt.get_unverified_header(token).get("kid", ""))
         if jwk is None:

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import jwt
 import pytest
 
 from conversations import threads
@@ -74,7 +75,8 @@ def customer(world: World, subject: str):
 
 async def test_a_token_that_is_not_good_is_refused(world: World) -> None:
     expired = await in_thread(token_of, world.fernhill, lifetime=timedelta(minutes=-30))
-    for token in ("", "made.up.token", None, 7, {"a": "token"}, expired):
+    unstorable = (jwt.encode({"iss": f"a/{issuer}"}, "x" * 32) for issuer in ("\0", "\ud800"))
+    for token in ("", "made.up.token", None, 7, {"a": "token"}, expired, "\ud800.a.b", *unstorable):
         page = await opened(token)
         with pytest.raises(Closed, match="4403"):
             await page.hear()
