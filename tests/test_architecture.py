@@ -113,7 +113,14 @@ DOORS = {
     ),
     "outbound tool traffic": (
         lambda tree: _imports(tree, "httpx", "httpcore"),
-        {"tools/client.py", "tools/addresses.py", "agent/models/openai.py", "agent/models/connections.py"},
+        {
+            "tools/client.py",
+            "tools/addresses.py",
+            "tools/goaway.py",
+            "tools/origins.py",
+            "agent/models/openai.py",
+            "agent/models/connections.py",
+        },
     ),
     "a decoded picture": (lambda tree: _imports(tree, "PIL"), {"conversations/pictures.py"}),
     "the time": (

@@ -3,16 +3,17 @@
 import asyncio
 import re
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from typing import Final
+from typing import Any, Final
 
 import httpcore
 import httpx
 
 from median_site.lib.env import Network
 from median_site.lib.errors import DomainError
+from tools.goaway import SparingStream
 
 Address = IPv4Address | IPv6Address
 
@@ -102,8 +103,10 @@ def check_url(url: str, *, allowed_networks: Iterable[Network]) -> str:
 class PinnedBackend(httpcore.AsyncNetworkBackend):
     """Resolves a host itself and dials only addresses that were checked. TLS still checks the host's name."""
 
-    def __init__(self, *, allowed_networks: Sequence[Network], private_only: bool) -> None:
+    def __init__(self, *, allowed_networks: Sequence[Network], private_only: bool, leaves: Callable[[], None]) -> None:
+        """`leaves` is called when a server begins to close a connection that still has calls of ours."""
         self._allowed = allowed_networks
+        self._leaves = leaves
         self._private_only = private_only
         self._dialler = httpcore.AnyIOBackend()
 
@@ -119,17 +122,20 @@ class PinnedBackend(httpcore.AsyncNetworkBackend):
             found = await resolve(host, port, allowed_networks=self._allowed, private_only=self._private_only)
         except OSError as error:
             raise httpcore.ConnectError("The host could not be found.") from error
-        *first, last = map(str, found)
-        for address in first:
-            try:
-                async with asyncio.timeout(NEXT_ADDRESS_S):
-                    return await self._dialler.connect_tcp(address, port, timeout, local_address, socket_options)
-            except (httpcore.ConnectError, TimeoutError):
-                continue
-        return await self._dialler.connect_tcp(last, port, timeout, local_address, socket_options)
+        stream = await self._dial(list(map(str, found)), port, timeout, local_address, socket_options)
+        return SparingStream(stream, leaves=self._leaves)
 
     async def sleep(self, seconds: float) -> None:
         await self._dialler.sleep(seconds)
+
+    async def _dial(self, found: Sequence[str], port: int, *how: Any) -> httpcore.AsyncNetworkStream:
+        for address in found[:-1]:
+            try:
+                async with asyncio.timeout(NEXT_ADDRESS_S):
+                    return await self._dialler.connect_tcp(address, port, *how)
+            except (httpcore.ConnectError, TimeoutError):
+                continue
+        return await self._dialler.connect_tcp(found[-1], port, *how)
 
 
 def _lookup(host: str, port: int) -> list[Address]:
@@ -157,7 +163,8 @@ def _parsed(url: str) -> httpx.URL:
         raise BadUrl("This is not a URL that can be called.", field="url") from None
     if parsed.scheme not in {"https", "http"}:
         raise BadUrl("The URL must start with https://.", field="url")
-    if not _HOST.fullmatch(parsed.raw_host) or not 0 < (parsed.port or 443) < 65_536 or len(url) > MAX_LENGTH:
+    port = 443 if parsed.port is None else parsed.port
+    if not _HOST.fullmatch(parsed.raw_host) or not 0 < port < 65_536 or len(url) > MAX_LENGTH:
         raise BadUrl("This is not a URL that can be called.", field="url")
     if parsed.userinfo:
         raise BadUrl("The URL must not hold a user name or password.", field="url")

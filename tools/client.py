@@ -7,7 +7,7 @@ off, and takes our network backend by argument.
 import asyncio
 import itertools
 import ssl
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Literal, Self
@@ -16,17 +16,17 @@ import httpcore
 import httpx
 
 from median_site.lib.env import Network
+from median_site.lib.text import excerpt
 from tools import unpacking
-from tools.addresses import BlockedAddress, PinnedBackend
+from tools.addresses import BlockedAddress
 from tools.bodies import Body, Limit
+from tools.origins import CONNECTIONS, IDLE_S, Key, Origin
 from tools.unpacking import TooMuch, UnpackingError
 
 __all__ = ["Answer", "Client", "Failure", "Limit", "Outbound"]
 
 DEADLINE_S: Final = 10.0
-CONNECTIONS: Final = 32  # of one pool; when all are taken, the origin gets another pool: no call waits for another
-IDLE_CONNECTIONS: Final = 10
-IDLE_S: Final = 60.0  # after which an origin's connections are closed
+MAX_DETAIL: Final = 300  # characters; what the server sent may stand in it
 NOTHING_SENT: Final = "Nothing was sent."
 _RATE: Final = ("x-ratelimit-remaining", "x-ratelimit-reset-after")
 KEPT_HEADERS: Final = {"content-type", "etag", "retry-after", "mcp-session-id", *_RATE}
@@ -34,7 +34,6 @@ KEPT_HEADERS: Final = {"content-type", "etag", "retry-after", "mcp-session-id", 
 _BROKEN: Final = (httpcore.NetworkError, httpcore.ProtocolError, ssl.SSLError)
 
 IsWhole = Callable[[str, bytes], bool]
-_Key = tuple[bytes, bytes, int | None, int]  # scheme, host, port, number of the pool
 
 FailureKind = Literal[
     "blocked_address", "unreachable", "timed_out", "redirected", "too_big", "broken_answer", "bad_encoding"
@@ -94,7 +93,7 @@ class Client:
         self._deadline_s = deadline_s
         self._ssl = ssl_context or httpx.create_ssl_context(trust_env=False)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._origins: dict[_Key, _Origin] = {}  # the longest unused first
+        self._origins: dict[Key, Origin] = {}  # the longest unused first
 
     async def send(
         self, request: Outbound, *, limit: Limit, within_s: float = DEADLINE_S, is_whole: IsWhole | None = None
@@ -120,8 +119,8 @@ class Client:
             return call.failure("bad_encoding", str(error))
         except _BROKEN as error:
             if call.sent:
-                return call.failure("broken_answer", f"The answer broke off: {error}")
-            return call.failure("unreachable", str(error))
+                return call.failure("broken_answer", excerpt(f"The answer broke off: {error}", MAX_DETAIL))
+            return call.failure("unreachable", excerpt(str(error), MAX_DETAIL))
 
     async def aclose(self) -> None:
         """Close every connection. The client may be used again."""
@@ -157,14 +156,14 @@ class Client:
             return answer
         finally:
             origin.calls -= 1
-            if call.is_http2 and not complete and self._origins.get(origin.key) is origin:
+            if call.is_http2 and not complete:
                 # What an HTTP/2 server still sends for a call that is over uses up the window of the others.
-                del self._origins[origin.key]
+                self._retire(origin)
             if origin.calls == 0 and self._origins.get(origin.key) is not origin:
                 await origin.pool.aclose()
             await origin.drop_leftovers()
 
-    async def _origin(self, url: httpx.URL) -> "_Origin":
+    async def _origin(self, url: httpx.URL) -> Origin:
         now = asyncio.get_running_loop().time()
         for old in list(self._origins.values()):
             if now - old.used_at < IDLE_S:
@@ -174,43 +173,15 @@ class Client:
                 await old.pool.aclose()
         keys = ((url.raw_scheme, url.raw_host, url.port, number) for number in itertools.count())
         key = next(key for key in keys if key not in self._origins or self._origins[key].calls < CONNECTIONS)
-        origin = self._origins.pop(key, None) or _Origin(key, self._ssl, self._allowed)
+        origin = self._origins.pop(key, None) or Origin(key, self._ssl, self._allowed, retire=self._retire)
         origin.used_at = now
         self._origins[key] = origin
         return origin
 
-
-class _Origin:
-    """A pool of connections to one scheme, host and port. It is small: a pool slows down with the square of its calls.
-
-    The origin's first pool has the number 0; others are made while all before them are full.
-    """
-
-    def __init__(self, key: _Key, ssl_context: ssl.SSLContext, allowed: Sequence[Network]) -> None:
-        self.key = key
-        self.calls = 0
-        self.used_at = 0.0
-        self.pool = httpcore.AsyncConnectionPool(
-            ssl_context=ssl_context,
-            max_connections=CONNECTIONS,
-            max_keepalive_connections=IDLE_CONNECTIONS,
-            keepalive_expiry=IDLE_S,
-            http2=True,
-            network_backend=PinnedBackend(allowed_networks=allowed, private_only=key[0] == b"http"),
-        )
-
-    async def respond(self, request: httpcore.Request) -> httpcore.Response:
-        try:
-            return await self.pool.handle_async_request(request)
-        except ValueError as error:  # a status of HTTP/2 that is no number
-            raise httpcore.RemoteProtocolError(str(error)) from error
-
-    async def drop_leftovers(self) -> None:
-        """Close idle connections that hold more than their answer: the next call would take the rest for its own."""
-        for connection in self.pool.connections:
-            state = getattr(getattr(connection, "_connection", None), "_h11_state", None)
-            if state is not None and connection.is_idle() and state.trailing_data[0]:
-                await connection.aclose()
+    def _retire(self, origin: Origin) -> None:
+        """No new call uses it; it is closed with its last one."""
+        if self._origins.get(origin.key) is origin:
+            del self._origins[origin.key]
 
 
 class _Call:

@@ -82,7 +82,7 @@ def _path(definition: Definition, values: Mapping[str, Json]) -> str:
             if name not in values:
                 raise BadValue(name, f"{name} is needed to run this.")
             part = part.replace(f"{{{name}}}", _segment_part(name, values[name]), 1)
-        if _decoded(part) in {".", ".."}:
+        if _decoded(part).partition(";")[0] in {".", ".."}:
             raise BadValue(names[0], f"{names[0]} must not make a part of the path that is . or ..")
         parts[at] = part
     return "/".join(parts) + question + rest
@@ -96,7 +96,7 @@ def _segment_part(name: str, value: Json) -> str:
     decoded = _decoded(text)
     if "/" in decoded or "\\" in decoded:
         raise BadValue(name, f"{name} must not hold / or \\: it is one part of the path.")
-    if decoded in {".", ".."}:
+    if decoded.partition(";")[0] in {".", ".."}:  # some servers read ..;x as ..
         raise BadValue(name, f"{name} must not be . or ..: it is one part of the path.")
     return quote(text, safe="")
 

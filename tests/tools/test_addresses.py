@@ -174,6 +174,7 @@ async def test_a_name_that_does_not_resolve(names: Names) -> None:
         ("https://", "This is not a URL that can be called."),
         ("https://shop example/", "This is not a URL that can be called."),
         ("https://shop.example:99999/", "This is not a URL that can be called."),
+        ("https://shop.example:0/", "This is not a URL that can be called."),
         ("https://[fe80::1%25lo]/", "This is not a URL that can be called."),
         ("https://shop.example/" + "x" * 2_000, "This is not a URL that can be called."),
     ],

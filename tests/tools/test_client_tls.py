@@ -23,7 +23,10 @@ HUGE = 20_000_000  # more than the window of a connection, 16 MB
 
 @dataclass
 class Http2Server:
-    """Answers each request with the bytes its path asks for; asked for none, it goes away, saying it read nothing."""
+    """Answers each request with the bytes its path asks for; asked for less than none, it says first that it goes away.
+
+    Asked for none, it goes away, saying it read nothing.
+    """
 
     tls: ssl.SSLContext
     requests: list[str] = field(default_factory=list)
@@ -62,8 +65,10 @@ class Http2Server:
                 elif isinstance(event, StreamEnded) and not sizes[event.stream_id]:
                     http2.close_connection(last_stream_id=event.stream_id - 2)
                 elif isinstance(event, StreamEnded):
+                    if sizes[event.stream_id] < 0:
+                        writer.write(_goaway(event.stream_id))  # after which the library would write nothing
                     http2.send_headers(event.stream_id, [(":status", "200")])
-                    owed[event.stream_id] = sizes[event.stream_id]
+                    owed[event.stream_id] = abs(sizes[event.stream_id])
                 if isinstance(event, StreamEnded | WindowUpdated):
                     _pour(http2, owed)
             writer.write(http2.data_to_send())
@@ -77,6 +82,10 @@ async def _or_nothing(reader: asyncio.StreamReader) -> bytes:
         return await reader.read(65_536)
     except OSError:
         return b""
+
+
+def _goaway(last_stream: int) -> bytes:
+    return b"".join(number.to_bytes(size) for number, size in ((8, 3), (7, 1), (0, 5), (last_stream, 4), (0, 4)))
 
 
 def _pour(http2: H2Connection, owed: dict[int, int]) -> None:
@@ -137,6 +146,15 @@ async def test_a_call_the_server_says_it_did_not_read_is_not_sent_again(certific
     assert isinstance(got, Failure)
     assert (got.kind, got.sent) == ("broken_answer", True)
     assert server.requests == ["/1", "/0"]
+
+
+async def test_a_server_that_goes_away_still_answers_what_it_took(certificate: Path, server: Http2Server) -> None:
+    async with client_of(certificate) as client:
+        got = [
+            await client.send(Outbound("POST", server.url(size), {}, b"{}"), limit=LIMIT) for size in (1, -90_000, 2)
+        ]
+    assert [len(each.body) for each in got if isinstance(each, Answer)] == [1, 90_000, 2]
+    assert (server.requests, server.connections) == (["/1", "/-90000", "/2"], 2)
 
 
 async def test_the_certificate_must_be_trusted_and_name_the_host(certificate: Path, server: Http2Server) -> None:

@@ -99,8 +99,9 @@ def test_the_subject_stands_where_it_is_placed_and_no_value_replaces_it(
 
 @pytest.mark.parametrize(
     "value",
-    ["", ".", "..", "../admin", "a/b", "%2e%2e", "%2E.", "%252e%252e", "..%2f", "a%2Fb", "a\\b", "%5c", "%255C"],
-)
+    ["", ".", "..", "../admin", "a/b", "%2e%2e", "%2E.", "%252e%252e", "..%2f", "a%2Fb", "a\\b", "%5c", "%255C", "..;x",
+     "%2e%3b"],
+)  # fmt: skip
 def test_a_path_value_that_could_leave_its_segment_is_refused(value: str) -> None:
     with pytest.raises(BadValue) as refused:
         built({"id": value}, definition())
