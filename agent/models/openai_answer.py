@@ -4,8 +4,10 @@ import json
 from typing import Literal, NoReturn
 
 from agent.models.base import Answer, ModelError, ToolCall
+from median_site.lib import strict_json
 
 MAX_DETAIL = 200
+SPOKEN = frozenset({"text", "output_text", "refusal"})
 FINISHES: dict[str, Literal["stop", "tool_calls", "length"]] = {
     "stop": "stop",
     "tool_calls": "tool_calls",
@@ -35,7 +37,7 @@ def explanation(body: object, *, secret: str) -> str:
     if not isinstance(words, str):
         return ""
     masked = words.replace(secret, "[key]") if secret else words
-    return " ".join(masked.split())[:MAX_DETAIL].rstrip(".")
+    return " ".join(strict_json.visible(masked)[0].split())[:MAX_DETAIL].rstrip(".")
 
 
 def _answer(body: object, *, asked: str, secret: str) -> Answer:
@@ -68,14 +70,30 @@ def _broken(detail: str) -> NoReturn:
 
 
 def _text(message: dict[str, object]) -> str:
-    """Content as text: a string, null, or a list of parts, of which only those with text count; else the refusal."""
+    """Content as text: a string, null, or a list of parts, of which only the spoken ones count; else the refusal.
+
+    A model's thoughts are for nobody, be they a part of their own or what some servers leave at the beginning.
+    """
     content, refusal = message.get("content"), message.get("refusal")
     if not (content is None or isinstance(content, str | list)):
         _broken("its content is neither text nor a list of parts")
     parts = content if isinstance(content, list) else [content]
-    texts = [part.get("text", part.get("refusal")) if isinstance(part, dict) else part for part in parts]
-    text = "".join(text for text in texts if isinstance(text, str))
+    texts = [_spoken(part) if isinstance(part, dict) else part for part in parts]
+    text = _without_thoughts("".join(text for text in texts if isinstance(text, str)))
     return text if text or not isinstance(refusal, str) else refusal
+
+
+def _spoken(part: dict[str, object]) -> object:
+    return part.get("text", part.get("refusal")) if part.get("type", "text") in SPOKEN else None
+
+
+def _without_thoughts(text: str) -> str:
+    """The text after its thoughts. Some servers leave out the first tag, and an answer that was cut off has no last."""
+    thoughts, last, rest = text.partition("</think>")
+    begins = thoughts.lstrip().startswith("<think>")
+    if last and thoughts.count("<think>") == begins:
+        return rest.lstrip()
+    return "" if begins and not last else text
 
 
 def _calls(listed: object) -> tuple[ToolCall, ...]:

@@ -175,6 +175,12 @@ async def test_arguments_stay_as_the_model_wrote_them(server: ModelServer, model
         ("Hi", {"tool_calls": []}, "Hi"),
         ([{"type": "text", "text": "Hello, "}, {"type": "thinking", "thinking": "hm"}, "Ana"], {}, "Hello, Ana"),
         ([], {}, ""),
+        ([{"type": "reasoning", "text": "She lies."}, {"type": "text", "text": "Hi"}], {}, "Hi"),
+        ("<think>She lies.</think>\n\nHi", {}, "Hi"),
+        ("She lies.</think>Hi", {}, "Hi"),
+        ("\n<think>She lies, or", {}, ""),
+        ("Put <think> before and </think> after it.", {}, "Put <think> before and </think> after it."),
+        ("Hi", {"reasoning_content": "She lies."}, "Hi"),
     ],
 )
 async def test_content_of_every_shape_is_read(
@@ -234,6 +240,7 @@ async def test_an_answer_without_model_and_usage(server: ModelServer, model: Ope
         (b'{"choices": {"0": {}}}', "it holds no choices"),
         (b'{"error": {"message": "Provider\\n overloaded."}}', "Provider overloaded"),
         (b'{"error": "No such model"}', "No such model"),
+        (b'{"error": "No \\u0000 and \\ud800"}', "No \u2400 and \ufffd"),
         (b'{"choices": [null]}', "its first choice holds no message"),
         (b'{"choices": [{"delta": {}}]}', "its first choice holds no message"),
         (b'{"choices": [{"message": "Hi"}]}', "its first choice holds no message"),
