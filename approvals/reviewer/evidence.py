@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from typing import Final
 
 from approvals.reviewer import words
@@ -33,7 +34,7 @@ def shown(name: str, material: Material) -> list[Call]:
     return [call for call in material.look_ups if _shows(call, name)]
 
 
-def amounts(calls: Iterable[Call]) -> set[float]:
+def amounts(calls: Iterable[Call]) -> set[Decimal]:
     """Every amount in what came back: a value that is a number, not a digit of a date or of an address."""
     return {number for call in calls for path, value in _leaves(call.result) for number in _amount(path, value)}
 
@@ -71,14 +72,14 @@ def _is_anothers(path: tuple[str, ...], value: Json, material: Material) -> bool
     return not words.addresses(text) and not (own and own >= set(words.tokens(text)))
 
 
-def _amount(path: tuple[str, ...], value: Json) -> Iterator[float]:
+def _amount(path: tuple[str, ...], value: Json) -> Iterator[Decimal]:
     money = _MONEY.fullmatch(value.strip()) if isinstance(value, str) else None
     if path and path[-1] in _NO_AMOUNT:
         return
     if money:
-        yield float(money[1].replace(",", ""))
+        yield Decimal(money[1].replace(",", ""))
     elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield float(value)
+        yield Decimal(str(value))
 
 
 def _leaves(text: str) -> Iterator[Leaf]:

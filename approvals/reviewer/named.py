@@ -7,6 +7,7 @@ schema lists and which only say of what kind. A reason is a choice that is the c
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from approvals.reviewer import words
 from approvals.reviewer.material import Material
@@ -20,7 +21,7 @@ class Named:
 
     whole: Json
     names: tuple[str, ...]
-    numbers: tuple[float, ...]
+    numbers: tuple[Decimal, ...]
     choices: tuple[str, ...]
     reasons: tuple[str, ...]
     # Several fields hold names, or numbers: words do not tell which is which.
@@ -58,7 +59,7 @@ class Named:
             if not any(_speaks_of(reason, text) for text in (offer, *customer)):
                 yield f"Neither the customer nor the question speaks of “{reason}”."
 
-    def numbers_in(self, offer: str) -> set[float]:
+    def numbers_in(self, offer: str) -> set[Decimal]:
         """The numbers of an offer, apart from those inside the names."""
         for name in self.names:
             offer = re.sub(re.escape(name), " ", offer, flags=re.IGNORECASE)
@@ -74,7 +75,7 @@ class Named:
 def read(material: Material) -> Named:
     """Take the request's input apart."""
     whole = strict_json.loads(material.input)
-    names, numbers = dict[str, str](), dict[str, float]()
+    names, numbers = dict[str, str](), dict[str, Decimal]()
     choices, reasons, unsayable = list[str](), list[str](), list[str]()
     for path, value in strict_json.walk(whole):
         if isinstance(value, dict | list):
@@ -87,7 +88,7 @@ def read(material: Material) -> Named:
         elif isinstance(value, str):
             names[field] = value
         else:
-            numbers[field] = float(value)
+            numbers[field] = Decimal(str(value))
     return Named(
         whole=whole,
         names=tuple(names.values()),

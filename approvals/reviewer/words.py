@@ -7,6 +7,7 @@ not known to be harmless is left to people.
 import re
 import unicodedata
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import Final
 
 
@@ -108,9 +109,9 @@ def tokens(text: str) -> list[str]:
     return _TOKEN.findall(text.replace("’", "'").lower())
 
 
-def numbers(text: str) -> set[float]:
-    """Every number that stands in a text by itself or in money, 1,200.50 as 1200.5."""
-    return {float(found.replace(",", "")) for found in _NUMBER.findall(text)}
+def numbers(text: str) -> set[Decimal]:
+    """Every number that stands in a text by itself or in money, 1,200.50 as 1200.5. No digit is rounded away."""
+    return {Decimal(found.replace(",", "")) for found in _NUMBER.findall(text)}
 
 
 def parts_of(name: str) -> list[str]:
