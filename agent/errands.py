@@ -15,8 +15,10 @@ HELD: Final = timedelta(minutes=1)
 
 
 def ask(kind: str, *, workspace_id: str, subject_id: str) -> None:
-    """Have this done soon; asked again before it is done, it is done once."""
+    """Have this done soon; asked again before it is begun, it is done once, and while it is done, once more."""
     add(kind, [(workspace_id, subject_id)])
+    asked = Errand.objects.filter(workspace_id=workspace_id, kind=kind, subject_id=subject_id)
+    asked.update(due_at=clock.now(), attempts=0)
     live.wake("agent")
 
 
@@ -49,5 +51,5 @@ def give_back(errand_ids: Iterable[int]) -> None:
 
 
 def done(errand: Errand) -> None:
-    """It is done and forgotten."""
-    Errand.objects.filter(id=errand.id).delete()
+    """It is done and forgotten, unless it was asked for again meanwhile: whoever did it may have read too early."""
+    Errand.objects.filter(id=errand.id, due_at=errand.due_at).delete()
