@@ -69,8 +69,8 @@ def stop(conversation: Conversation) -> None:
 
 
 def resume(conversation: Conversation) -> None:
-    """The agent has a locked conversation again: tell the outcomes that came meanwhile, and answer a customer whom
-    nobody has answered."""
+    """A locked conversation was handed back, or opened again: an agent that has it tells the outcomes that came since,
+    and answers a customer whom nobody has answered."""
     if _untold().filter(conversation=conversation).exists() or _owes_an_answer(conversation):
         ask(conversation, because="handed_back")
 

@@ -14,5 +14,5 @@ conversation_ended = Signal()
 # conversation: Conversation. A teammate has it now, or the team has.
 taken_over = Signal()
 
-# conversation: Conversation. The agent has it again.
+# conversation: Conversation. The agent has it again, or it is open again, whoever has it.
 handed_back = Signal()

@@ -248,11 +248,12 @@ def end(conversation_id: str, *, by: Actor, to: Status) -> Conversation:
 
 
 def reopen(conversation_id: str, *, by: Actor) -> Conversation:
-    """Open an ended conversation again; what expired with it stays expired. Again changes nothing."""
+    """Open an ended conversation again: what expired stays so, an agent that has it goes on. Again changes nothing."""
     with transaction.atomic():
         conversation = lock(conversation_id, by=by)
         if not conversation.is_open:
             _set_status(conversation, Status.OPEN, kind=Kind.REOPENED, by=by)
+            signals.handed_back.send(sender=Conversation, conversation=conversation)
     return conversation
 
 

@@ -139,6 +139,21 @@ def resolved(world: World) -> None:
     resolve(world)
 
 
+def resolved_unanswered(world: World) -> None:
+    wrote(world)
+    [turn] = turns.claim("one", limit=1)
+    resolve(world)
+    with transaction.atomic():
+        assert not turns.may_go_on(turn, threads.lock(world.conversation.id))
+    Turn.objects.all().delete()
+
+
+def resolved_with_a_call_out(world: World) -> None:
+    approved(world)
+    resolve(world)
+    run_ends(world)
+
+
 def reopen(world: World) -> None:
     threads.reopen(world.conversation.id, by=world.sam.actor)
 
@@ -157,6 +172,8 @@ STARTS: list[tuple[Setting, Setting, str]] = [
     (out_by_hand, run_is_stuck, "stuck"),
     (ended_while_taken, hand_back, "handed_back"),
     (denied_while_taken, hand_back, "handed_back"),
+    (resolved_unanswered, reopen, "handed_back"),
+    (resolved_with_a_call_out, reopen, "handed_back"),
 ]
 NON_STARTS: list[tuple[Setting, Setting]] = [
     (taken, wrote),
