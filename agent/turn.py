@@ -15,7 +15,7 @@ from agent.endings import Ending
 from agent.models.base import Answer, Message, Model, ModelError
 from agent.rows import Step, Turn
 from agent.steps import Asked
-from median_site.lib import clock
+from median_site.lib import clock, text
 from median_site.lib.batches import Batch
 from median_site.lib.db import in_thread
 from tools import calls, sync
@@ -28,6 +28,8 @@ LONGEST_CALL: Final = timedelta(seconds=11)
 POLL_S: Final = 0.2
 # For as long as this a model is left alone that asks for it; a customer waits meanwhile.
 LONGEST_PAUSE_S: Final = 10.0
+# In characters. A model that repeats itself without end writes more than anybody reads, or than can be searched.
+LONGEST_TEXT: Final = 50_000
 
 # Requests for approval are written one by one, so fewer steps share a transaction than beginnings and endings do.
 STEPS_AT_ONCE: Final = 50
@@ -78,7 +80,7 @@ class Work:
                 name = self._model.name if self._model.is_demo else ""
                 await self._reply(Ending(turn, answer.text, model=name, outcomes=start.outcomes))
                 return
-            step = await self._write(Asked(turn, number=len(done), answer=answer, tools=start.by_name))
+            step = await self._write(Asked(turn, number=len(done), answer=answer))
             if step is None:
                 return
             done.append(step)
@@ -97,8 +99,10 @@ class Work:
 
     async def _ask_once(self, messages: list[Message], start: Context) -> Answer:
         answer = await self._model.complete(messages, tools=start.specs, deadline_s=settings.MEDIAN_MODEL_DEADLINE)
-        if not answer.tool_calls and not answer.text.strip():
+        if not answer.tool_calls and text.is_blank(answer.text):
             raise ModelError("bad_answer", "The model answered with nothing.", retryable=True)
+        if len(answer.text) > LONGEST_TEXT:
+            raise ModelError("too_large", "The model answered with too much to read.", retryable=True)
         return answer
 
 

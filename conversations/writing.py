@@ -25,7 +25,7 @@ class TextTooLong(DomainError):
 
 def check(body: str, *, files: Sequence[str] = ()) -> None:
     """Raises EmptyText for neither text nor files, TextTooLong."""
-    if not body.strip() and not files:
+    if text.is_blank(body) and not files:
         raise EmptyText(field="text")
     if len(body) > TEXT_LIMIT:
         raise TextTooLong(field="text")
@@ -33,4 +33,4 @@ def check(body: str, *, files: Sequence[str] = ()) -> None:
 
 def excerpt(body: str, files: Sequence[File]) -> str:
     """What the queue shows of it: the text, or the names of the files."""
-    return text.excerpt(body if body.strip() else ", ".join(file.name for file in files), EXCERPT_LENGTH)
+    return text.excerpt(", ".join(file.name for file in files) if text.is_blank(body) else body, EXCERPT_LENGTH)

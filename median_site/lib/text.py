@@ -33,6 +33,11 @@ def clean(text: str) -> tuple[str, bool]:
     return storable.replace("\r\n", "\n"), storable != text
 
 
+def is_blank(text: str) -> bool:
+    """Whether nothing in it shows: white space, and characters without a width or a shape."""
+    return not any(each.isprintable() and not each.isspace() for each in text)
+
+
 def excerpt(text: str, limit: int) -> str:
     """The text on one line, of at most `limit` characters; an ellipsis stands for what was cut."""
     line = " ".join(text.split())

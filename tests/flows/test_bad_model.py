@@ -49,7 +49,11 @@ def answered(ana: Chat, model: ModelServer, *script: Reply, reply: str = "Here y
 
 
 @pytest.mark.parametrize(
-    "nonsense", [Reply(b"\0garbage"), Reply(b"{}"), message(""), message(None), Reply(b"[1]", status=500)]
+    "nonsense",
+    [
+        Reply(b"\0garbage"), Reply(b"{}"), message(""), message(None), message(" \u200b\n"), says("Ha! " * 20_000),
+        Reply(b"[1]", status=500),
+    ],
 )  # fmt: skip
 def test_a_model_that_answers_nonsense_twice_leaves_the_customer_to_a_person(
     live_world: World, ana: Chat, model: ModelServer, browser_of: SignIn, nonsense: Reply
