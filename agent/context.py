@@ -20,7 +20,6 @@ from approvals.models import OPEN, State, ToolApproval
 from conversations.models import Conversation
 from median_site.lib import clock
 from tools import schema
-from tools.models import Tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +31,9 @@ class Context:
 
     messages: list[Message]
     steps: list[Step]
-    tools: Sequence[Tool]
     specs: list[ToolSpec]
     outcomes: dict[str, str]
     session_start: bool
-
-    @property
-    def by_name(self) -> dict[str, Tool]:
-        return {tool.name: tool for tool in self.tools}
 
 
 def build(held: Sequence[Turn], conversations: Mapping[str, Conversation]) -> list[Context]:
@@ -70,7 +64,6 @@ def _context(turn: Turn, conversation: Conversation, rows: Rows, started: Sequen
             *transcript.outcomes_of(untold, rows.runs),
         ],
         steps=list(rows.steps.get(turn.id, ())),
-        tools=rows.tools,
         specs=[_spec(tool.name, tool.description, tool.risk, tool.input_schema) for tool in rows.tools],
         outcomes={row.id: row.state for row in untold},
         session_start=turn.is_first and session_start.is_due(rows),

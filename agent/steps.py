@@ -19,17 +19,16 @@ from approvals import decisions
 from approvals.errors import DeniedBefore, StillWaiting, TooManyOpen
 from conversations import bulk, threads
 from conversations.models import Conversation
-from median_site.lib import canonical_json, clock, ids, strict_json
+from median_site.lib import canonical_json, clock, ids, strict_json, text
 from median_site.lib.errors import DomainError
 from median_site.lib.strict_json import Json
-from tools import outcomes, runs
-from tools.models import Risk, Starter, Tool, ToolRun
+from tools import offered, outcomes, runs
+from tools.models import SIGNED_OFF, Risk, Starter, Tool, ToolRun
 
 STEPS: Final = 10
 CALLS_IN_TURN: Final = 20
 CALLS_IN_STEP: Final = 8
 BROKEN_IN_TURN: Final = 3
-PARKED: Final = (Risk.REVIEWED, Risk.HIGH)
 
 _WAITING: Final[Mapping[str, tuple[str, str]]] = {
     Risk.HIGH: ("waiting_for_approval", "A teammate must approve this before it runs. It has not run."),
@@ -54,23 +53,27 @@ class _Tally:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a model answered in a turn: its step of that number, in which it may call these tools by their names."""
+    """What a model answered in a turn: its step of that number."""
 
     turn: Turn
     number: int
     answer: Answer
-    tools: Mapping[str, Tool]
 
 
 def write(asked: Sequence[Asked]) -> list[Step | None]:
     """Write these steps of as many turns, their runs and their requests. None for a turn that may not go on: nothing of
-    it is written then."""
+    it is written then.
+
+    What a call may do is said by the tools as they are now: while the model thought, one may have been switched off, or
+    have got a higher risk.
+    """
     with transaction.atomic():
         conversations = bulk.locked(each.turn.conversation_id for each in asked)
         going = set(turns.go_on([each.turn for each in asked], conversations))
         tallies = _tallies(going)
+        tools = offered.to_agent_in(conversations[turn.conversation_id] for turn in going)
         made = {
-            each.turn.id: _step(each, conversations[each.turn.conversation_id], tallies[each.turn.id])
+            each.turn.id: _step(each, conversations[each.turn.conversation_id], tools, tallies[each.turn.id])
             for each in asked
             if each.turn in going
         }
@@ -89,13 +92,14 @@ def so_far(held: Sequence[tuple[Turn, Sequence[Step]]]) -> list[list[Message] | 
     return [transcript.steps_of(made, runs) if turn in going else None for turn, made in held]
 
 
-def _step(asked: Asked, conversation: Conversation, tally: _Tally) -> Step:
+def _step(asked: Asked, conversation: Conversation, tools: Mapping[str, Sequence[Tool]], tally: _Tally) -> Step:
+    turn, (said, _) = asked.turn, text.clean(asked.answer.text)
+    by_name = {tool.name: tool for tool in tools[conversation.id]}
     calls = [
-        _plan(call, asked.turn, conversation, asked.tools, tally, position=position, finish=asked.answer.finish)
+        _plan(call, turn, conversation, by_name, tally, position=position, finish=asked.answer.finish)
         for position, call in enumerate(asked.answer.tool_calls)
     ]
-    turn, text = asked.turn, asked.answer.text
-    return Step(workspace_id=turn.workspace_id, turn=turn, number=asked.number, text=text, calls=calls)
+    return Step(workspace_id=turn.workspace_id, turn=turn, number=asked.number, text=said, calls=calls)
 
 
 def _plan(
@@ -128,7 +132,7 @@ def _make(
 ) -> dict[str, str]:
     entry = {"name": tool.name, "arguments": input_text, "run": "", "result": ""}
     agent = threads.agent_actor(conversation)
-    if tool.risk not in PARKED:
+    if tool.risk not in SIGNED_OFF:
         run = ToolRun(
             workspace_id=conversation.workspace_id, conversation=conversation, tool_name=tool.name,
             tool_label=tool.label, tool_id=tool.id, endpoint_id=tool.served_by, risk=tool.risk, input=input_text,

@@ -1,6 +1,6 @@
 """Endpoints, tools of both kinds, syncs, versions, and every execution of a tool."""
 
-from typing import Literal, Self
+from typing import Final, Literal, Self
 
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
@@ -91,6 +91,10 @@ class Risk(models.TextChoices):
     MEDIUM = "medium"
     REVIEWED = "reviewed"
     HIGH = "high"
+
+
+# Those whose calls by the agent leave only after somebody has approved them.
+SIGNED_OFF: Final = (Risk.REVIEWED, Risk.HIGH)
 
 
 class ToolQuerySet(models.QuerySet["Tool"]):
@@ -201,6 +205,10 @@ class Starter(models.TextChoices):
     API = "api"
     SESSION_START = "session_start"
     TEST = "test"
+
+
+# Of calls that no person started: the turn that asked for them sends them.
+OWN: Final = (Starter.AGENT, Starter.SESSION_START)
 
 
 class ToolRun(models.Model):

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from conversations.models import Conversation
 from median_site.lib import clock
 from tools import tool_versions
-from tools.models import Starter, Tool, ToolRun
+from tools.models import OWN, SIGNED_OFF, Starter, Tool, ToolRun
 
 
 def to_team(conversation: Conversation) -> list[Tool]:
@@ -46,10 +46,17 @@ def by_name(conversation: Conversation, name: str) -> Tool | None:
 
 
 def of_run(run: ToolRun) -> Tool | None:
-    """The tool that a run was asked for, as its conversation has it; None when it is no longer available.
+    """The tool that a run was asked for, as its conversation has it; None when it is no longer available for that.
 
-    A run outside a conversation is of the newest version; a test may be of a tool that is switched off.
+    A run outside a conversation is of the newest version; a test may be of a tool that is switched off. One that needs
+    a sign-off by now is not there for a call of the agent without.
     """
+    tool = _of_run(run)
+    is_unsigned = run.started_by in OWN and not run.approval
+    return None if tool and is_unsigned and tool.risk in SIGNED_OFF else tool
+
+
+def _of_run(run: ToolRun) -> Tool | None:
     tool = run.tool
     is_off = tool and not tool.switched_on and run.started_by != Starter.TEST
     if tool is None or is_off or tool.served_by != run.endpoint_id:

@@ -23,7 +23,7 @@ from median_site.lib.strict_json import Json
 from team import events
 from team.events import Entry, Kind
 from tools import outcomes, signals, writeups
-from tools.models import RunState, Starter, Tool, ToolRun
+from tools.models import OWN, RunState, Starter, Tool, ToolRun
 from tools.outcomes import Outcome
 from tools.writeups import WriteUp
 
@@ -122,7 +122,7 @@ def begin_test(tool: Tool, *, call_id: str, by: Actor, input_text: str, tested_a
 
 def waiting_to_leave() -> QuerySet[ToolRun]:
     """Queued runs that any agent process may take: approved and by hand at once, a turn's own once left behind."""
-    own_turns = Q(started_by__in=[Starter.AGENT, Starter.SESSION_START], approval=None)
+    own_turns = Q(started_by__in=OWN, approval=None)
     left_behind = Q(queued_at__lt=clock.now() - LEFT_BEHIND)
     return ToolRun.objects.filter(~own_turns | left_behind, state=RunState.QUEUED).order_by("queued_at")
 

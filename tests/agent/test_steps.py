@@ -4,14 +4,15 @@ import json
 from typing import Any
 
 import pytest
+from django.db import connections
 
 from agent.turn import COULD_NOT_DO_IT
 from approvals import decisions
 from approvals.models import State, ToolApproval
 from conversations.models import Conversation, ItemKind
 from tests.agent.conftest import Talk, told
-from tests.model_server import calls, message, says
-from tools.models import ToolRun
+from tests.model_server import Reply, Request, calls, message, says
+from tools.models import Tool, ToolRun
 
 ORDER = '{"orderNumber":"ORD-1042"}'
 REFUND = '{"orderNumber":"ORD-1042","reason":"damaged"}'
@@ -69,6 +70,25 @@ def test_results_are_paired_by_position_whatever_answers_first(ana: Talk) -> Non
     hold.set()
     ana.settle(turns=1)
     assert told(ana.model.requests[-1]) == ["first", UNKNOWN, "third"]
+
+
+@pytest.mark.parametrize("while_it_thinks", [{"risk": "high"}, {"switched_on": False}], ids=["raised", "off"])
+def test_a_call_is_made_by_the_tools_as_they_are_when_it_is_asked_for(
+    ana: Talk, while_it_thinks: dict[str, object]
+) -> None:
+    def thought(_: Request) -> Reply:
+        Tool.objects.filter(name__in=["orderStatus", "refundOrder"]).update(**while_it_thinks)
+        connections.close_all()  # this thread's own
+        return calls(("orderStatus", ORDER), ("refundOrder", REFUND), text="Let me\0 see")
+
+    results = told(ana.ask(thought, says("Done."))[-1])
+    assert ana.company.calls == []
+    asked = set(ToolApproval.objects.values_list("tool_name", flat=True))
+    if "risk" in while_it_thinks:
+        assert results == [WAITING | {"tool": "orderStatus"}, WAITING]
+        assert asked == {"orderStatus", "refundOrder"}
+    else:
+        assert (results, asked) == ([UNKNOWN] * 2, set())
 
 
 def test_ids_of_the_model_are_of_no_account(ana: Talk) -> None:

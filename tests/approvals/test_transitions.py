@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
+from django.db import transaction
 
 from agent.rows import Turn, TurnState
 from approvals import decisions, expiry, jobs
@@ -23,7 +24,7 @@ from tests.endpoint import shop_endpoint
 from tests.world import World
 from tools import calls, endpoints, outcomes, runs
 from tools.client import Answer, Failure
-from tools.models import Endpoint, RunState, Tool, ToolRun
+from tools.models import Endpoint, RunState, Starter, Tool, ToolRun
 
 OnCommit = Callable[..., AbstractContextManager[object]]
 Act = Callable[[World, ToolApproval], object]
@@ -401,6 +402,23 @@ def test_a_tool_that_changed_meanwhile_is_not_called(
     assert (world.conversation.mark, world.conversation.mark_label) == ("failed", "Refund order")
     assert Event.objects.filter(kind="run.failed").count() == 1
     assert Turn.objects.get().because == "run_ended"
+
+
+def test_a_call_of_the_agent_that_needs_a_sign_off_by_now_does_not_leave(transactional_db: None) -> None:
+    with shop_endpoint(worlds.SECRET) as endpoint:
+        world = worlds.build(endpoint_url=endpoint.url)
+        tool = world.tool("orderStatus")
+        with transaction.atomic():
+            run = runs.queue(
+                threads.lock(world.conversation.id), tool_name=tool.name, tool_label=tool.label, tool_id=tool.id,
+                endpoint_id=tool.served_by, risk=tool.risk, input_text='{"orderNumber":"ORD-1042"}',
+                started_by=Starter.AGENT, turn_id="turn",
+            )  # fmt: skip
+        Tool.objects.filter(id=tool.id).update(risk="reviewed")
+        assert asyncio.run(send(run.id)) is False
+        assert endpoint.calls == []
+    run.refresh_from_db()
+    assert (run.state, run.error) == (RunState.FAILED, NO_LONGER)
 
 
 def test_an_approved_call_that_cannot_be_signed_fails_at_once(transactional_db: None) -> None:
