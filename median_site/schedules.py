@@ -1,7 +1,11 @@
-"""Every recurring job: its name, when it runs, and why. `install` makes the job cluster's table say the same."""
+"""Every recurring job: its name, when it runs, and why. `install` makes the job cluster's table say the same, after
+every `migrate`."""
 
+from datetime import timedelta
 from typing import Final, NamedTuple
 
+from django.apps import apps as installed
+from django.apps.registry import Apps
 from django.db import transaction
 from django_q.models import Schedule
 
@@ -36,14 +40,27 @@ JOBS: Final = (
 )
 
 
+def after_migrations(apps: Apps = installed, **_: object) -> None:
+    """The receiver of Django's signal; nothing is done while the job cluster's own migrations are not."""
+    if apps.is_installed("django_q"):
+        install()
+
+
 def install() -> None:
-    """Bring the stored schedules in line with JOBS; one that exists keeps its next run, one that is right is let be."""
+    """Bring the stored schedules in line with JOBS; one that exists keeps its next run, one that is right is let be.
+
+    One that is further away than its interval was set by a clock that was wrong.
+    """
+    now = clock.now()
     with transaction.atomic():
         Schedule.objects.exclude(name__in=[job.name for job in JOBS]).delete()
         stored = {row["name"]: row for row in Schedule.objects.values()}
         for job in JOBS:
             fields = {"func": job.function, "schedule_type": Schedule.MINUTES, "minutes": job.minutes, "repeats": -1}
-            if not fields.items() <= stored.get(job.name, {}).items():
+            known = stored.get(job.name, {})
+            is_off = bool(known) and known["next_run"] > now + timedelta(minutes=job.minutes)
+            if is_off or not fields.items() <= known.items():
+                again = {"next_run": now} if is_off else {}
                 Schedule.objects.update_or_create(
-                    name=job.name, defaults=fields, create_defaults={**fields, "next_run": clock.now()}
+                    name=job.name, defaults=fields | again, create_defaults={**fields, "next_run": now}
                 )
