@@ -4,6 +4,7 @@ import asyncio
 import signal
 
 from django.conf import settings
+from django.core.checks import Tags
 from django.core.management.base import BaseCommand
 
 from agent.loop import AgentProcess
@@ -12,10 +13,11 @@ from agent.models import from_settings
 
 class Command(BaseCommand):
     help = "Works on what the rows say is due: the agent's turns, tool calls and write-ups. Run any number of it."
-    # The checks would import every page first; the web process and the migrations make them.
+    # All checks would import every page first; the web process and the migrations make them.
     requires_system_checks = ()
 
     def handle(self, *args: object, **options: object) -> None:
+        self.check(tags=[Tags.database], databases=["default"])
         asyncio.run(self._run())
 
     async def _run(self) -> None:
