@@ -1,8 +1,10 @@
 """The manifest, what a call is answered, and what an endpoint refuses to define."""
 
 import asyncio
+import functools
 import json
 import logging
+import sys
 import time
 from collections.abc import Callable
 
@@ -191,13 +193,21 @@ def test_an_exception_stays_in_the_log(tools: Tools, caplog: pytest.LogCaptureFi
     async def breaks_later() -> None:
         raise KeyError("hunter2")
 
-    for name in ("breaks", "breaks_later"):
+    @tools.tool(description="Leaves.")
+    def leaves() -> None:
+        sys.exit("hunter2")
+
+    @tools.tool(description="Leaves too.")
+    async def leaves_later() -> None:
+        sys.exit("hunter2")
+
+    for name in ("breaks", "breaks_later", "leaves", "leaves_later"):
         reply = tools.test_client().call(name)
         assert (reply.status, reply.data) == (
             500,
             {"error": {"code": "tool_failed", "message": f"{name} failed. The server's log says why."}},
         )
-    assert [record.levelno for record in caplog.records] == [logging.ERROR] * 2
+    assert [record.levelno for record in caplog.records] == [logging.ERROR] * 4
     assert all("hunter2" in str(record.exc_info) for record in caplog.records)
 
 
@@ -306,6 +316,18 @@ def test_sync_tools_do_not_hold_up_the_event_loop(tools: Tools) -> None:
         return await asyncio.gather(*(tools.answer_async(request) for request in requests))
 
     assert [(answer.status, json.loads(answer.body)) for answer in asyncio.run(both())] == [(200, True), (200, None)]
+
+
+def test_an_async_tool_may_stand_inside_a_plain_decorator(tools: Tools) -> None:
+    def plain(function: Callable[..., object]) -> Callable[..., object]:
+        return functools.wraps(function)(lambda *given: function(*given))
+
+    @tools.tool(description="Returns 7.")
+    @plain
+    async def seven() -> int:
+        return 7
+
+    assert tools.test_client().call("seven").data == 7
 
 
 def test_async_tools_keep_one_loop_without_asgi(tools: Tools) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import inspect
 import logging
 from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -137,7 +138,7 @@ class Tools:
             return admitted
         call, tool = admitted
         if tool.is_async:
-            return self._done(call, await self._run_async(call, tool))
+            return self._done(call, await self._awaited(call, tool.run(call)))
         run = asyncio.get_running_loop().run_in_executor(self._threads, copy_context().run, self._run, call, tool)
         return self._done(call, await run)
 
@@ -198,16 +199,16 @@ class Tools:
     def _run(self, call: Call, tool: Tool) -> Answer:
         try:
             value = tool.run(call)
-            if tool.is_async:
-                value = self._background.run(cast(Coroutine[object, object, object], value))
-        except Exception as error:  # noqa: BLE001 - whatever a tool raises becomes its answer
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a tool raises becomes its answer
             return self._failed(call, error)
+        if inspect.iscoroutine(value):  # of an async tool, or of one inside a decorator that is not
+            return self._background.run(self._awaited(call, value))
         return self._result(call, value)
 
-    async def _run_async(self, call: Call, tool: Tool) -> Answer:
+    async def _awaited(self, call: Call, running: object) -> Answer:
         try:
-            value = await cast(Coroutine[object, object, object], tool.run(call))
-        except Exception as error:  # noqa: BLE001 - whatever a tool raises becomes its answer
+            value = await cast(Coroutine[object, object, object], running)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a tool raises becomes its answer
             return self._failed(call, error)
         return self._result(call, value)
 
@@ -218,7 +219,7 @@ class Tools:
             log.exception("%s returned something that is not JSON, in %s", call.tool, call.context.tool_call_id)
             return ToolError("tool_failed", f"{call.tool} returned something that is not JSON.").answer()
 
-    def _failed(self, call: Call, error: Exception) -> Answer:
+    def _failed(self, call: Call, error: BaseException) -> Answer:
         if isinstance(error, ToolError):
             return error.answer()
         # The exception's own text stays in the log: it may name hosts, queries or secrets.
