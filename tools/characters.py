@@ -28,6 +28,8 @@ _LOOK_ALIKES: Final = {
     "Cherokee": frozenset("ᎪᎳᎬᎻᎩᏀᎢᏚᏔᎷᏢᏃ"),
 }
 _DISGUISES: Final = ("Fullwidth ", "Mathematical ")
+# They reorder what stands around them, or carry words that nobody sees: controls, overrides and isolates, tags.
+_TRICKS: Final = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 _EDGES: Final = re.compile(r"^ +| +$", re.MULTILINE)
 NAMED_AT_MOST: Final = 3
 
@@ -98,6 +100,16 @@ def plain(words: str) -> str:
 def written(read: Iterable[Piece]) -> str:
     """The pieces as one line of text. A line break follows its own mark, which is enough here."""
     return "".join(f"⟦{piece.text}⟧" if piece.kind == "code" else piece.text.replace("\n", "") for piece in read)
+
+
+def disarmed(text: str) -> str:
+    """The text with each character that could trick whoever reads it written out; joiners and selectors stay."""
+    return _TRICKS.sub(lambda found: f"⟦{_code(found[0]).text}⟧", text)
+
+
+def is_blank(text: str) -> bool:
+    """Whether there is nothing in it to be seen."""
+    return all(character.isspace() or is_hidden(character) for character in text)
 
 
 def mixture(text: str) -> Mixture | None:

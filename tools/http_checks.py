@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 from median_site.lib import strict_json
 from median_site.lib.strict_json import Json, JsonError, visible_json
-from tools import manifest, schema, subschemas
+from tools import characters, manifest, schema, subschemas
 from tools.http_definitions import METHODS, PLACEHOLDER, PLACES, Definition, Parameter, Place, Subject
 from tools.manifest import label_from_name
 from tools.schema import SchemaError
@@ -42,8 +42,8 @@ def read(raw: Mapping[str, Json]) -> tuple[Definition | None, list[Fault]]:
     parameters = tuple(_parameters(raw.get("parameters") or [], faults))
     made = Definition(
         name=_text(raw, "name"),
-        label=_text(raw, "label") or label_from_name(_text(raw, "name")),
-        description=_text(raw, "description"),
+        label=characters.disarmed(_text(raw, "label")) or label_from_name(_text(raw, "name")),
+        description=characters.disarmed(_text(raw, "description")),
         risk=_text(raw, "risk") or "high",
         method=_text(raw, "method").upper() or "GET",
         url=_text(raw, "url"),
@@ -157,9 +157,9 @@ def _subject(raw: Json, faults: list[Fault]) -> Subject | None:
 def _wording(made: Definition) -> Iterator[Fault]:
     if not _NAME.fullmatch(made.name):
         yield Fault("name", "The name must be a letter and then up to 63 letters, digits, _ or -.")
-    if len(made.label) > manifest.MAX_LABEL:
-        yield Fault("label", f"The label has at most {manifest.MAX_LABEL} characters.")
-    if not 1 <= len(made.description) <= manifest.MAX_DESCRIPTION:
+    if characters.is_blank(made.label) or len(made.label) > manifest.MAX_LABEL:
+        yield Fault("label", f"The label has 1 to {manifest.MAX_LABEL} characters.")
+    if characters.is_blank(made.description) or len(made.description) > manifest.MAX_DESCRIPTION:
         yield Fault("description", f"The description has 1 to {manifest.MAX_DESCRIPTION:,} characters.")
     if made.risk not in manifest.RISKS:
         yield Fault("risk", "The risk is low, medium, reviewed or high.")

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from median_site.lib import strict_json
 from median_site.lib.strict_json import Json, JsonError, visible, visible_json
-from tools import schema
+from tools import characters, schema
 from tools.schema import SchemaError
 
 MAX_BYTES: Final = 1_000_000
@@ -184,6 +184,7 @@ def _text(tool: Mapping[str, Json], key: str, longest: int) -> str | None:
     given = tool.get(key)
     if given is None:
         return None
-    if not isinstance(given, str) or not given.strip() or len(given) > longest:
+    told = characters.disarmed(visible(given)[0]) if isinstance(given, str) else ""
+    if characters.is_blank(told) or len(told) > longest:
         raise _Fault(f"The {key} must be a text of 1 to {longest:,} characters.", f"/{key}")
-    return visible(given)[0]
+    return told

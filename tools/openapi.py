@@ -13,7 +13,7 @@ from median_site.lib import strict_json
 from median_site.lib.errors import DomainError
 from median_site.lib.strict_json import Json, JsonError, visible_json
 from median_site.lib.text import excerpt
-from tools import http_checks, manifest, openapi_schemas
+from tools import characters, http_checks, manifest, openapi_schemas
 from tools.http_definitions import Definition, Parameter, Place
 from tools.openapi_schemas import Resolver, Unresolved
 from tools.schema import SchemaError
@@ -296,4 +296,4 @@ def _name(said: str, *, taken: set[str]) -> str:
 
 def _words(said: Mapping[str, Json], key: str) -> str:
     value = said.get(key)
-    return " ".join(value.split()) if isinstance(value, str) else ""
+    return characters.disarmed(" ".join(value.split())) if isinstance(value, str) else ""

@@ -96,7 +96,7 @@ def walk(value: Json) -> Iterator[tuple[tuple[Step, ...], Json]]:
         path, part = stack.pop()
         yield path, part
         if isinstance(part, dict | list) and len(path) >= MAX_DEPTH:
-            raise JsonError(f"It is nested deeper than {MAX_DEPTH} levels.")
+            raise JsonError(f"It is nested deeper than {MAX_DEPTH} levels.", pointer(path[:4]))  # where to look
         if isinstance(part, dict):
             stack += [((*path, key), child) for key, child in reversed(part.items())]
         elif isinstance(part, list):

@@ -108,6 +108,7 @@ def test_a_hundred_tools_are_allowed() -> None:
         ({"label": ""}, "/label"),
         ({"label": "   "}, "/label"),
         ({"label": "x" * 81}, "/label"),
+        ({"label": "\u200b\u2060"}, "/label"),
         ({"label": 7}, "/label"),
         ({"description": ""}, "/description"),
         ({"description": None}, "/description"),
@@ -175,6 +176,12 @@ def test_a_key_twice_in_a_tool_refuses_that_tool() -> None:
 def test_nul_in_a_text_is_made_visible() -> None:
     (tool,) = manifest.parse(body(HELLO | {"description": "a\0b\ud800", "label": "Hel\0lo"})).tools
     assert (tool.description, tool.label) == ("a\u2400b\ufffd", "Hel\u2400lo")
+
+
+def test_what_would_trick_a_reader_is_written_out() -> None:
+    served = HELLO | {"label": "Say \u202eolleh", "description": "Wave \U0001f44b\ufe0f\nat them.\U000e0041\x1b"}
+    (tool,) = manifest.parse(body(served)).tools
+    assert (tool.label, tool.description) == ("Say ⟦U+202E⟧olleh", "Wave \U0001f44b\ufe0f\nat them.⟦U+E0041⟧⟦U+001B⟧")
 
 
 @pytest.mark.parametrize(
