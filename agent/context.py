@@ -26,7 +26,8 @@ from tools import schema
 class Context:
     """`messages` up to the turn's own `steps`; `outcomes`: the requests they tell of, each with its state as told.
 
-    `session_start`: tools of the conversation's start have not run; after them all this is to be read again.
+    After these all this is to be read again: `session_start`, tools of the conversation's start that have not run, and
+    `out`, calls of turns that were stopped while they were out.
     """
 
     messages: list[Message]
@@ -34,6 +35,7 @@ class Context:
     specs: list[ToolSpec]
     outcomes: dict[str, str]
     session_start: bool
+    out: list[str]
 
 
 def build(held: Sequence[Turn], conversations: Mapping[str, Conversation]) -> list[Context]:
@@ -55,6 +57,7 @@ def _context(turn: Turn, conversation: Conversation, rows: Rows, started: Sequen
     parts = [transcript.said(item, pictures=rows.pictures) for item in rows.said]
     parts += _turns(earlier, ended, rows)
     parts += [transcript.lost(rows.runs[item.ref], at=item.version) for item in rows.lost]
+    own = {run_id for step in rows.steps.get(turn.id, ()) for run_id in step.run_ids}
     system = prompts.system(conversation.workspace, conversation.customer, learned=rows.lessons)
     return Context(
         messages=[
@@ -67,6 +70,7 @@ def _context(turn: Turn, conversation: Conversation, rows: Rows, started: Sequen
         specs=[_spec(tool.name, tool.description, tool.risk, tool.input_schema) for tool in rows.tools],
         outcomes={row.id: row.state for row in untold},
         session_start=turn.is_first and session_start.is_due(rows),
+        out=[run.id for run in rows.runs.values() if run.is_turns_own and not run.is_over and run.id not in own],
     )
 
 

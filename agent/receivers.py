@@ -35,8 +35,9 @@ def tell_stuck(run: ToolRun, stuck: bool, statement: Statement, **_: object) -> 
         turns.add("stuck", source="moved", to=statement)
 
 
-@receiver(conversation_ended, dispatch_uid="agent.learn")
-def learn(conversation: Conversation, **_: object) -> None:
+@receiver(conversation_ended, dispatch_uid="agent.ended")
+def stop_and_learn(conversation: Conversation, **_: object) -> None:
+    turns.stop(conversation)
     if conversation.status == Status.RESOLVED:
         errands.ask(ErrandKind.LESSON, workspace_id=conversation.workspace_id, subject_id=conversation.id)
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from django.conf import settings
+from django.db import InterfaceError, OperationalError
 from django.db.models import Q
 
 from agent import beginnings, budget, endings, session_start, steps, turns
@@ -65,6 +66,9 @@ class Work:
         if start and start.session_start:
             await _settle(await in_thread(session_start.plan, turn))
             start = await self._begin(turn)
+        if start and start.out:
+            await _settle(start.out)
+            start = await self._begin(turn)
         return start
 
     async def _answer(self, turn: Turn, start: Context) -> None:
@@ -113,9 +117,15 @@ def _is_too_much(done: list[Step]) -> bool:
 
 
 async def _settle(run_ids: Iterable[str]) -> None:
-    """Send these calls side by side and wait until every one has its result."""
+    """Send these calls side by side and wait until every one has its result.
+
+    Raises OperationalError or InterfaceError when the database was away: a call that waits leaves all the same, by
+    whoever takes the turn up again, and there is nothing to tell of it yet.
+    """
     results = await asyncio.gather(*(_settle_run(run_id) for run_id in run_ids), return_exceptions=True)
     for result in results:
+        if isinstance(result, OperationalError | InterfaceError):
+            raise result
         if isinstance(result, Exception):
             logger.error("A tool call broke", exc_info=result)
 

@@ -63,7 +63,7 @@ def add(because: str, *, source: str, to: Statement) -> None:
 
 
 def stop(conversation: Conversation) -> None:
-    """A teammate took a locked conversation over: what runs ends before its next step, what waits does not start."""
+    """A locked conversation was taken over or ended: what runs ends before its next step, what waits does not start."""
     going = Turn.objects.filter(conversation=conversation, state__in=[TurnState.QUEUED, TurnState.RUNNING])
     going.update(state=TurnState.STOPPED, ended_at=clock.now())
 

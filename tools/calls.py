@@ -38,8 +38,8 @@ from tools.models import Endpoint, EndpointKind, RunState, Starter, Tool, ToolRu
 from tools.outcomes import Outcome, ToolKind
 
 ANSWER_LIMITS: Final[Mapping[ToolKind, Limit]] = {"manifest": Limit(bytes=100_000), "http": Limit(characters=16_384)}
-# Between tries to record what came back.
-PAUSES_S: Final = (0.1, 0.5, 2.0, 5.0)
+# Between tries to record what came back: a database that changes over to another machine is away for a minute.
+PAUSES_S: Final = (0.1, 0.5, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
 # Signing takes Python's time: the first calls leave before the last of many are signed.
 CLAIMS_AT_ONCE: Final = 20
 

@@ -300,6 +300,11 @@ class ToolRun(models.Model):
         return self.state in {RunState.COMPLETED, RunState.FAILED}
 
     @property
+    def is_turns_own(self) -> bool:
+        """Whether its turn sends it, with nobody's sign-off."""
+        return self.started_by in OWN and not self.approval
+
+    @property
     def starter(self) -> Actor:
         """Who the log names for what came of it: the agent, or whoever ran it by hand; else Median itself."""
         kinds = {

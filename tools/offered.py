@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from conversations.models import Conversation
 from median_site.lib import clock
 from tools import tool_versions
-from tools.models import OWN, SIGNED_OFF, Starter, Tool, ToolRun
+from tools.models import SIGNED_OFF, Starter, Tool, ToolRun
 
 
 def to_team(conversation: Conversation) -> list[Tool]:
@@ -52,8 +52,7 @@ def of_run(run: ToolRun) -> Tool | None:
     a sign-off by now is not there for a call of the agent without.
     """
     tool = _of_run(run)
-    is_unsigned = run.started_by in OWN and not run.approval
-    return None if tool and is_unsigned and tool.risk in SIGNED_OFF else tool
+    return None if tool and run.is_turns_own and tool.risk in SIGNED_OFF else tool
 
 
 def _of_run(run: ToolRun) -> Tool | None:

@@ -7,6 +7,8 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import psycopg
+import pytest
 from django.db import connection, connections
 
 from agent import turns
@@ -17,10 +19,11 @@ from agent.turn import PERSON_WILL_ANSWER
 from approvals import decisions
 from approvals.models import State, ToolApproval
 from conversations import threads
-from conversations.models import Conversation, ItemKind
+from conversations.models import Conversation, ItemKind, Status
+from median_site.lib import clock
 from team.models import ChainHead, Event
 from tests import agent_process
-from tests.agent.conftest import Talk
+from tests.agent.conftest import Talk, told
 from tests.model_server import Reply, calls, message, says
 from tests.waiting import until
 from tools.models import RunState, ToolRun
@@ -79,6 +82,52 @@ def test_taken_over_while_a_call_is_out_the_model_is_not_asked_again(ana: Talk) 
     assert len(ana.model.requests) == 2
     # What the stopped turn found out is not lost.
     assert [m["role"] for m in ana.model.requests[1].messages[1:]] == ["user", "assistant", "tool"]
+    assert len(ana.company.calls) == 1
+
+
+@pytest.mark.parametrize("ended_by", [Status.CLOSED, Status.ARCHIVED])
+def test_opened_again_while_it_thinks_the_customer_gets_one_answer(ana: Talk, ended_by: Status) -> None:
+    thought, go_on = held(calls(("refundOrder", REFUND)))
+    ana.model.script([thought, says("It arrives tomorrow.")])
+    ana.write()
+    ana.model.wait_for(1)
+    threads.end(ana.world.conversation.id, by=ana.world.sam.actor, to=ended_by)
+    threads.reopen(ana.world.conversation.id, by=ana.world.sam.actor)
+    go_on.set()
+    assert ana.settle(turns=2) == ["It arrives tomorrow."]
+    assert not ToolApproval.objects.exists()
+
+
+def test_handed_back_while_a_call_is_out_the_model_is_told_what_came_of_it(ana: Talk) -> None:
+    hold = ana.company.hold("resendInvoice")
+    ana.company.answers = {"resendInvoice": (200, b'{"sent":true}')}
+    ana.model.script([calls(("resendInvoice", ORDER)), says("It is sent.")])
+    ana.write()
+    ana.company.wait_for("resendInvoice")
+    threads.take_over(ana.world.conversation.id, by=ana.world.sam.actor)
+    threads.hand_back(ana.world.conversation.id, by=ana.world.sam.actor)
+    until(lambda: Turn.objects.filter(because="handed_back", seen__isnull=False).exists())
+    hold.set()
+    assert ana.settle(turns=2) == ["It is sent."]
+    assert told(ana.model.requests[-1]) == [{"sent": True}]
+
+
+def test_a_call_that_the_database_held_up_is_waited_for(ana: Talk, caplog: pytest.LogCaptureFixture) -> None:
+    """What its claim reads is locked for longer than the database has patience."""
+    thought, go_on = held(calls(("orderStatus", ORDER)))
+    ana.model.script([thought, says("It arrives tomorrow.")])
+    ana.write()
+    ana.model.wait_for(1)
+    patience = f'alter database "{connection.settings_dict["NAME"]}" set statement_timeout to '
+    with connection.cursor() as cursor, psycopg.connect(agent_process.database_url()) as other:
+        other.execute("lock table team_signingkey")
+        cursor.execute(f"{patience}300")
+        go_on.set()
+        until(lambda: "The database was away during turn" in caplog.text)
+        cursor.execute(f"{patience}0")
+    Turn.objects.update(beat_at=clock.now() - turns.SILENT)
+    assert ana.settle(turns=1) == ["It arrives tomorrow."]
+    assert told(ana.model.requests[-1]) == [{}]
     assert len(ana.company.calls) == 1
 
 
