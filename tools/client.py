@@ -118,9 +118,10 @@ class Client:
         except UnpackingError as error:
             return call.failure("bad_encoding", str(error))
         except _BROKEN as error:
+            said = str(error) or "The connection was closed."
             if call.sent:
-                return call.failure("broken_answer", excerpt(f"The answer broke off: {error}", MAX_DETAIL))
-            return call.failure("unreachable", excerpt(str(error), MAX_DETAIL))
+                return call.failure("broken_answer", excerpt(f"The answer broke off: {said}", MAX_DETAIL))
+            return call.failure("unreachable", excerpt(said, MAX_DETAIL))
 
     async def aclose(self) -> None:
         """Close every connection. The client may be used again."""

@@ -165,3 +165,12 @@ async def test_the_certificate_must_be_trusted_and_name_the_host(certificate: Pa
         assert (got.kind, got.sent) == ("unreachable", False)
         assert "certificate verify failed" in got.detail
     assert server.requests == []
+
+
+async def test_a_server_that_hangs_up_at_once() -> None:
+    async with await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        async with client_of(None) as client:
+            got = await client.send(Outbound("POST", f"https://127.0.0.1:{port}/", {}, b"{}"), limit=LIMIT)
+    assert isinstance(got, Failure)
+    assert (got.kind, got.detail, got.sent) == ("unreachable", "The connection was closed.", False)
