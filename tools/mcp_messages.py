@@ -1,11 +1,12 @@
 """The messages of MCP that Median writes and reads as a client. Pure: bytes and answers in, JSON out."""
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Final
 
 from median_site.lib import strict_json
-from median_site.lib.strict_json import Json, JsonError
+from median_site.lib.strict_json import Json, JsonError, visible
 from tools.client import Answer
 
 VERSION: Final = "2025-11-25"
@@ -21,6 +22,14 @@ class Fault(Exception):
 
 class ServerError(Fault):
     """The server answered with an error of the protocol; the text is its message."""
+
+
+def session_of(answer: Answer) -> str:
+    """The id of the session that an answer opens, or "". Raises Fault for one that no header could carry back."""
+    named = answer.headers.get("mcp-session-id", "")
+    if not (named.isascii() and (named.isprintable() or not named)):
+        raise Fault("The id of its session cannot be sent back.")
+    return named
 
 
 def _message(method: str, params: dict[str, Json] | None = None, *, id: str = "") -> bytes:
@@ -59,7 +68,7 @@ def result(answer: Answer, *, id: str) -> dict[str, Json]:
             continue
         error, found = message.get("error"), message.get("result")
         if isinstance(error, dict):
-            raise ServerError(str(error.get("message") or "It gave no reason."))
+            raise ServerError(visible(str(error.get("message") or "It gave no reason."))[0])
         if isinstance(found, dict):
             return found
     raise Fault("The answer holds no result.")
@@ -98,12 +107,20 @@ def tools_of(listed: dict[str, Json]) -> tuple[list[Json], str]:
     tools, cursor = listed.get("tools"), listed.get("nextCursor")
     if not isinstance(tools, list):
         raise Fault("/tools: The tools must be a list.")
-    return tools, cursor if isinstance(cursor, str) else ""
+    if not isinstance(cursor, str):
+        return tools, ""
+    if strict_json.has_nul_or_surrogate(cursor):
+        raise Fault("/nextCursor: It holds what cannot be sent back.")
+    return tools, cursor
 
 
 def manifest_of(tools: list[Json]) -> bytes:
     """The tools of a server as a manifest serves them: what is wrong with one is told as it is of any other."""
-    return strict_json.dumps({"version": 1, "sdk": "MCP", "tools": [_served(tool) for tool in tools]}).encode()
+    served: Json = {"version": 1, "sdk": "MCP", "tools": [_served(tool) for tool in tools]}
+    try:
+        return strict_json.dumps(served).encode()
+    except JsonError:  # half a character, which is the one tool's fault
+        return json.dumps(served).encode()
 
 
 def _served(tool: Json) -> Json:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from median_site.lib import strict_json
-from median_site.lib.strict_json import Json, visible
+from median_site.lib.strict_json import Json, visible, visible_json
 from tools import mcp_messages, outcomes
 from tools.client import Answer, Failure
 from tools.mcp_messages import Fault, ServerError
@@ -17,7 +17,7 @@ def from_answer(answer: Answer | Failure, *, call_id: str) -> Outcome:
     try:
         result = mcp_messages.result(answer, id=call_id)
     except ServerError as error:
-        return outcomes.tool_error(visible(str(error))[0])
+        return outcomes.tool_error(str(error))
     except Fault as fault:
         broken = Failure(
             kind="broken_answer", status=answer.status, detail=str(fault)[:400], sent=True, elapsed_s=answer.elapsed_s
@@ -32,7 +32,7 @@ def from_answer(answer: Answer | Failure, *, call_id: str) -> Outcome:
 def _text(result: dict[str, Json]) -> str:
     structured, content = result.get("structuredContent"), result.get("content")
     if structured is not None:
-        return strict_json.dumps(structured)
+        return strict_json.dumps(visible_json(structured))
     parts = content if isinstance(content, list) else []
     return "\n".join(_part(part) for part in parts if isinstance(part, dict))
 

@@ -48,7 +48,7 @@ class _Session:
         if not isinstance(version, str) or version not in mcp_messages.VERSIONS:
             raise Fault("The server speaks no version of the protocol that is known here.")
         self._headers["MCP-Protocol-Version"] = version
-        if session_id := answer.headers.get("mcp-session-id"):
+        if session_id := mcp_messages.session_of(answer):
             self._headers["Mcp-Session-Id"] = session_id
         await self.ask(mcp_messages.INITIALIZED, id="", limit=GREETING_LIMIT)
         return answer

@@ -60,6 +60,7 @@ def test_pages_are_read_to_the_last(program: Program, served: McpServer) -> None
 @pytest.mark.parametrize(
     ("page", "requests", "failure"),
     [
+        ({"tools": [], "nextCursor": "\ud800"}, 1, "/nextCursor: It holds what cannot be sent back."),
         ({"tools": [], "nextCursor": "again"}, 100, "/nextCursor: The list of tools has not ended after 100 pages."),
         ({"tools": [tool(f"t{n}") for n in range(60)], "nextCursor": "more"}, 2, "too_many_tools"),
         ({"tools": [tool(description="x" * 400_000)], "nextCursor": "more"}, 3, "too_large"),
@@ -84,6 +85,7 @@ NO_ANSWERS: list[tuple[Responder, str]] = [
     (says_json(b'{"jsonrpc": "2.0", "id": "another", "result": {"tools": []}}'), "invalid_manifest"),
     (says_json(lambda asked: response(asked, result=[])), "invalid_manifest"),
     (says_json(lambda asked: response(asked, error={"code": -32603, "message": "Closed"})), "invalid_manifest"),
+    (says_json(lambda asked: response(asked, error={"message": "\0\ud800"})), "invalid_manifest"),
     (says_json(lambda asked: response(asked, result={"tools": {}, "n": 1})[:-1]), "invalid_manifest"),
     (says(STREAM, close=True), "invalid_manifest"),
     (says(STREAM, event(b"{"), close=True), "invalid_manifest"),
@@ -124,6 +126,12 @@ def test_a_session_is_named_in_what_follows_and_ended(program: Program, served: 
     added(program, served)
     assert served.asked == [*OPENING, "tools/list", "DELETE"]
     assert [request.headers.get("mcp-session-id") for request in served.requests] == [None, "s-1", "s-1", "s-1"]
+
+
+def test_a_session_id_that_cannot_be_sent_back_is_told(program: Program, served: McpServer) -> None:
+    served.session = "s-\u00e9"
+    assert added(program, served)["failure"]["detail"] == "The id of its session cannot be sent back."
+    assert served.asked == ["initialize"]
 
 
 def test_streams_that_stay_open_are_not_waited_for(program: Program, served: McpServer) -> None:
@@ -175,16 +183,18 @@ def test_one_tool_that_is_wrong_costs_no_other(program: Program, served: McpServ
         tool("bare", inputSchema=None, annotations="none", description=None, title="Bare one"),
         tool("both", annotations={"readOnlyHint": True, "destructiveHint": True}),
         tool("orderStatus"),
+        tool("half", inputSchema={"type": "object", "properties": {"\ud800": {}}}),
+        tool("whole", description="\ud800"),
     ]  # type: ignore[list-item]  # one is none on purpose
     shown = added(program, served)
-    assert (shown["failure"], names(shown)) == (None, ["bare", "both", "good"])
+    assert (shown["failure"], names(shown)) == (None, ["bare", "both", "good", "whole"])
     assert [(row["name"], row["path"]) for row in shown["refused"]] == [
         ("", "/tools/1/name"), ("", "/tools/2"), ("odd name", "/tools/3/name"), ("twice", "/tools/4/name"),
         ("twice", "/tools/5/name"), ("far", "/tools/6/input/properties/a/$ref"), ("text", "/tools/7/input"),
-        ("long", "/tools/8/description"), ("orderStatus", ""),
+        ("long", "/tools/8/description"), ("half", "/tools/12/input"), ("orderStatus", ""),
     ]  # fmt: skip
     risks = dict(Tool.objects.filter(endpoint_id=shown["id"]).values_list("name", "risk"))
-    assert risks == {"good": "low", "bare": "high", "both": "high"}
+    assert risks == {"good": "low", "bare": "high", "both": "high", "whole": "low"}
 
 
 def test_what_a_call_gives_is_kept_as_text(program: Program, served: McpServer) -> None:
@@ -199,6 +209,7 @@ def test_what_a_call_gives_is_kept_as_text(program: Program, served: McpServer) 
         ({"content": [{"type": "resource", "resource": resource | {"blob": "AA"}}]}, "[resource text/plain x://1]"),
         ({"content": [{"type": "resource_link", "uri": "x://1", "name": "One"}]}, "[resource_link x://1]"),
         ({"content": [{"type": "text", "text": "7"}], "structuredContent": {"left": 7.5}}, '{"left":7.5}'),
+        ({"structuredContent": {"left": "\ud800"}}, '{"left":"\ufffd"}'),
     ]
     for result, raw in gives:
         served.result = result
