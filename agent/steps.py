@@ -19,7 +19,7 @@ from approvals import decisions
 from approvals.errors import DeniedBefore, StillWaiting, TooManyOpen
 from conversations import bulk, threads
 from conversations.models import Conversation
-from median_site.lib import canonical_json, clock, ids, strict_json, text
+from median_site.lib import canonical_json, clock, ids, strict_json
 from median_site.lib.errors import DomainError
 from median_site.lib.strict_json import Json
 from tools import offered, outcomes, runs
@@ -93,13 +93,13 @@ def so_far(held: Sequence[tuple[Turn, Sequence[Step]]]) -> list[list[Message] | 
 
 
 def _step(asked: Asked, conversation: Conversation, tools: Mapping[str, Sequence[Tool]], tally: _Tally) -> Step:
-    turn, (said, _) = asked.turn, text.clean(asked.answer.text)
+    turn, text = asked.turn, asked.answer.text
     by_name = {tool.name: tool for tool in tools[conversation.id]}
     calls = [
         _plan(call, turn, conversation, by_name, tally, position=position, finish=asked.answer.finish)
         for position, call in enumerate(asked.answer.tool_calls)
     ]
-    return Step(workspace_id=turn.workspace_id, turn=turn, number=asked.number, text=said, calls=calls)
+    return Step(workspace_id=turn.workspace_id, turn=turn, number=asked.number, text=text, calls=calls)
 
 
 def _plan(
@@ -154,7 +154,7 @@ def _make(
 def _answered(call: ToolCall, told: Json, *, unmade: str) -> dict[str, str]:
     """A call that nothing comes of. The model reads its own name and arguments back in a form every provider takes."""
     name = re.sub(r"[^A-Za-z0-9_-]", "_", call.name)[:64] or "unknown"
-    result = strict_json.dumps(told)
+    result = strict_json.dumps(strict_json.visible_json(told))  # it quotes the arguments
     return {"id": ids.call_id(), "name": name, "arguments": "{}", "run": "", "result": result, "unmade": unmade}
 
 

@@ -79,7 +79,7 @@ def _text(message: dict[str, object]) -> str:
         _broken("its content is neither text nor a list of parts")
     parts = content if isinstance(content, list) else [content]
     texts = [_spoken(part) if isinstance(part, dict) else part for part in parts]
-    text = _without_thoughts("".join(text for text in texts if isinstance(text, str)))
+    text = _without_thoughts(strict_json.visible("".join(text for text in texts if isinstance(text, str)))[0])
     return text if text or not isinstance(refusal, str) else refusal
 
 

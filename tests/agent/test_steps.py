@@ -237,6 +237,9 @@ BROKEN = [
     '{"orderNumber":1042}',
     '{"orderNumber":true}',
     '{"orderNumber":"ORD-1","note":"x"}',
+    '{"orderNumber":"ORD-\ud800"}',
+    "{\ud800",
+    '{"\ud800":"ORD-1042"}',
 ]
 
 

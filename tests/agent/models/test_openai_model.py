@@ -181,6 +181,7 @@ async def test_arguments_stay_as_the_model_wrote_them(server: ModelServer, model
         ("\n<think>She lies, or", {}, ""),
         ("Put <think> before and </think> after it.", {}, "Put <think> before and </think> after it."),
         ("Hi", {"reasoning_content": "She lies."}, "Hi"),
+        ("Hi\0 \ud800", {}, "Hi\u2400 \ufffd"),
     ],
 )
 async def test_content_of_every_shape_is_read(
