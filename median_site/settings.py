@@ -119,8 +119,9 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # The statements of median_site.lib.statement are planned once a connection.
 DATABASES["default"]["OPTIONS"]["prepare_threshold"] = 0
 if env.flag("MEDIAN_DATABASE_POOL", default=False):
-    # For processes with many threads (web, agent). The job cluster forks and must not share sockets.
-    DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 2, "max_size": 10, "timeout": 10}
+    # For processes with many threads (web, agent). The job cluster forks and must not share sockets. One more than
+    # lib.db has threads, so that a sign of life waits for none of them.
+    DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 2, "max_size": 11, "timeout": 10}
 
 if MEDIAN_REDIS_URL:
     CACHES: dict[str, dict[str, object]] = {

@@ -115,7 +115,8 @@ def gather(approval: ToolApproval) -> Material:
     """Read it all, in a constant number of statements. `approval` needs its conversation's customer."""
     conversation = approval.conversation
     customer, tool = conversation.customer, offered.by_name(conversation, approval.tool_name)
-    is_same = tool is not None and tool.content_hash == approval.schema_hash
+    # A teammate may have said since that the risk is another one: people then decide.
+    is_same = tool is not None and (tool.content_hash, tool.risk) == (approval.schema_hash, approval.risk)
     items = list(conversation.items.filter(kind__in=[*_SPEAKERS, ItemKind.NOTE, ItemKind.APPROVAL]).order_by("number"))
     return Material(
         tool=approval.tool_name,

@@ -11,7 +11,7 @@ from django.db import connections
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# As many threads as the connection pool has connections: more would only wait for one.
+# As many threads as the connection pool has connections, but for one: more would only wait.
 _threads: Final = ThreadPoolExecutor(max_workers=10, thread_name_prefix="db")
 _urgent: Final = ThreadPoolExecutor(max_workers=1, thread_name_prefix="db-urgent")
 

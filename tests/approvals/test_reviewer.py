@@ -319,9 +319,10 @@ def test_it_reads_everything_in_a_constant_number_of_statements(world: World) ->
     assert len(connection.queries_log) - before == 7
 
 
-def test_a_tool_that_changed_or_was_switched_off_is_left_to_the_team(world: World) -> None:
+@pytest.mark.parametrize("change", [{"switched_on": False}, {"content_hash": "another"}, {"risk": "high"}])
+def test_a_tool_that_changed_is_left_to_the_team(world: World, change: dict[str, object]) -> None:
     approval = reviewed(world)
-    Tool.objects.filter(name="refundSmallOrder").update(switched_on=False)
+    Tool.objects.filter(name="refundSmallOrder").update(**change)
     read(verdict("approve", "Fine."))
     approval.refresh_from_db()
     assert (approval.review, approval.review_reason) == ("passed", "The tool changed after it was asked for.")
