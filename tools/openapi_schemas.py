@@ -169,11 +169,23 @@ def fields(schema: Mapping[str, Json]) -> tuple[dict[str, Json] | None, set[str]
         more, also = fields(part) if isinstance(part, dict) else (None, set[str]())
         if more is None:
             return None, needed
-        held |= more
+        held = _together(held, more)
         needed |= also
-    held |= own if isinstance(own, dict) else {}
+    held = _together(held, own if isinstance(own, dict) else {})
     needed |= {str(name) for name in required} if isinstance(required, list) else set()
     return (held or None), needed & held.keys()
+
+
+def _together(held: dict[str, Json], more: Mapping[str, Json]) -> dict[str, Json]:
+    """The fields of both. Of one that both describe the later speaks, and the former where that is silent."""
+    both = {name: _laid(held[name], said) for name, said in more.items() if name in held}
+    return {**held, **more, **both}
+
+
+def _laid(first: Json, then: Json) -> Json:
+    if not (isinstance(first, dict) and isinstance(then, dict)):
+        return then
+    return {"allOf": [first, then]} if "properties" in first and "properties" in then else {**first, **then}
 
 
 def _modern(schema: dict[str, Json], *, nullable: bool) -> dict[str, Json]:

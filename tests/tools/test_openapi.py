@@ -226,6 +226,21 @@ def test_references_without_end_end() -> None:
     ]
 
 
+def test_a_field_that_two_parts_of_a_body_describe() -> None:
+    parts: list[Json] = [
+        {
+            "type": "object",
+            "properties": {"kind": {"type": "string", "enum": ["any"]}, "to": {"properties": {"a": {}}}},
+        },
+        {"type": "object", "properties": {"kind": {"enum": ["mail"]}, "to": {"properties": {"b": {}}}}},
+    ]
+    made = only({"/a": {"post": {"requestBody": body({"allOf": parts})}}})
+    assert {each.name: each.schema for each in made.parameters} == {
+        "kind": {"type": "string", "enum": ["mail"]},
+        "to": {"allOf": [{"properties": {"a": {}}}, {"properties": {"b": {}}}]},
+    }
+
+
 def test_a_schema_that_refers_to_itself_is_open_where_it_does() -> None:
     tree: Json = {"type": "object", "properties": {
         "name": TEXT,
