@@ -31,11 +31,12 @@ class _TooLarge(Unresolved):
 
 
 class _Made(NamedTuple):
-    """What a reference stands for, how many parts that has, and how deep they go."""
+    """What a reference stands for, how many parts that has, how deep they go, and how many of them were cut."""
 
     schema: Json
     parts: int
     height: int
+    cut: int
 
 
 class Resolver:
@@ -89,16 +90,19 @@ class Resolver:
             return self._referred(part, depth=depth, start=start)
         made: dict[str, Json] = {}
         for key, held in part.items():
+            cut = self._cut
             if key in _MAPS and isinstance(held, dict):
-                made[key] = {
-                    name: self._inline(each, depth=depth + 1, start=start)
-                    for name, each in held.items()
-                    if not (isinstance(each, dict) and each.get("readOnly") is True)
-                }
+                sent = {name: each for name, each in held.items() if not _is_read_only(each)}
+                if sent or not held:  # an object of which all is only read is left open
+                    made[key] = {name: self._inline(each, depth=depth + 1, start=start) for name, each in sent.items()}
             elif key in _DATA:
                 made[key] = held
             elif key not in _DROPPED and not key.startswith("x-"):
                 made[key] = self._inline(held, depth=depth + 1, start=start)
+            # What is open fits too much to be the only one that fits, or one that must not.
+            if key in {"oneOf", "not"} and self._cut > cut:
+                opened = made.pop(key)
+                made |= {"anyOf": opened} if key == "oneOf" and "anyOf" not in part else {}
         return _modern(made, nullable=part.get("nullable") is True)
 
     def _referred(self, part: dict[str, Json], *, depth: int, start: int) -> Json:
@@ -120,13 +124,14 @@ class Resolver:
         """A reference put in place, made only the first time; it counts against the bounds each time."""
         if known := self._made.get(ref):
             self._spend(known.parts, depth=depth + known.height, start=start)
+            self._cut += known.cut
             return known.schema
         cut, spent, deepest, self._deepest = self._cut, self._spent, self._deepest, depth
         self._within.append(ref)
         schema = self._inline(target, depth=depth + 1, start=start)
         self._within.pop()
         if self._cut == cut or not self._within:  # otherwise it is cut where only this place asks for it
-            self._made[ref] = _Made(schema, self._spent - spent, self._deepest - depth)
+            self._made[ref] = _Made(schema, self._spent - spent, self._deepest - depth, self._cut - cut)
         self._deepest = max(deepest, self._deepest)
         return schema
 
@@ -174,6 +179,10 @@ def fields(schema: Mapping[str, Json]) -> tuple[dict[str, Json] | None, set[str]
     held = _together(held, own if isinstance(own, dict) else {})
     needed |= {str(name) for name in required} if isinstance(required, list) else set()
     return (held or None), needed & held.keys()
+
+
+def _is_read_only(schema: Json) -> bool:
+    return isinstance(schema, dict) and schema.get("readOnly") is True
 
 
 def _together(held: dict[str, Json], more: Mapping[str, Json]) -> dict[str, Json]:

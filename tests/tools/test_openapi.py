@@ -288,6 +288,24 @@ def test_a_schema_that_is_too_deep_or_too_large_is_open_far_inside() -> None:
     assert wide.schema["properties"]["a"] == {"type": "object", "properties": dict.fromkeys("abcdef", opened)}
 
 
+def test_what_is_open_is_no_reason_to_refuse() -> None:
+    tree: Json = {"type": "object", "properties": {
+        "in": {"oneOf": [{"$ref": "#/components/schemas/Tree"}, {"type": "object", "required": ["leaf"]}]},
+        "out": {"not": {"$ref": "#/components/schemas/Tree"}},
+    }}  # fmt: skip
+    within: Json = {"type": "object", "properties": {"one": {"oneOf": [{"$ref": "#/components/schemas/Tree"}, TEXT]}}}
+    for schema, name in (({"$ref": "#/components/schemas/Tree"}, "in"), (within, "one")):
+        made = only({"/a": {"post": {"requestBody": body(schema)}}}, components={"schemas": {"Tree": tree}})
+        assert [list(each.schema) for each in made.parameters if each.name == name] == [["anyOf"]]
+        assert [each.schema for each in made.parameters if each.name == "out"] in ([], [{}])
+
+
+def test_an_object_of_which_all_is_only_read_may_hold_anything() -> None:
+    seen: Json = {"type": "object", "properties": {"id": {"type": "string", "readOnly": True}}}
+    made = only({"/a": {"post": {"requestBody": body({"type": "object", "properties": {"copyOf": seen}})}}})
+    assert made.parameters[0].schema == {"type": "object"}
+
+
 def test_a_document_of_many_bombs_is_read_in_bounded_work() -> None:
     bombs: dict[str, Json] = {
         f"B{n}": {
