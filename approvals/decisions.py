@@ -15,7 +15,7 @@ from approvals.models import ExpiredBecause, ReviewOutcome, State, ToolApproval
 from approvals.signals import left_to_team, outcome_known
 from conversations import bulk, threads
 from conversations.models import Conversation, ItemKind
-from median_site.lib import canonical_json, clock, ids, rows, strict_json
+from median_site.lib import canonical_json, clock, ids, rows, strict_json, text
 from median_site.lib.actors import Actor, ActorKind, reviewer, system
 from median_site.lib.errors import DomainError
 from median_site.lib.statement import Row, Statement, among
@@ -26,6 +26,7 @@ from tools.models import Risk, Tool
 
 LIFETIME: Final = timedelta(hours=24)
 OPEN_LIMIT: Final = 3
+REASON_LIMIT: Final = 2_000
 
 _LOCK: Final = """
     select from conversations_conversation where id in (select conversation_id from approvals_toolapproval a where {})
@@ -87,7 +88,10 @@ def approve(approval_id: str, *, by: Actor, reason: str = "") -> ToolApproval:
 
 
 def deny(approval_id: str, *, by: Actor, reason: str = "") -> ToolApproval:
-    """Refuse the call; `reason` is for the team alone. Second presses and errors as in `approve`."""
+    """Refuse the call; `reason` is for the team alone. Second presses and errors as in `approve`, and ReasonTooLong."""
+    reason, _ = text.clean(reason)
+    if len(reason) > REASON_LIMIT:
+        raise errors.ReasonTooLong(field="reason")
     statement = Statement()
     outcome_known.send(sender=ToolApproval, because="denied", statement=statement, source="moved")
     decided = _decide(approval_id, to=State.DENIED, kind=Kind.DENIED, by=by, reason=reason, statement=statement)

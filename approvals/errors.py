@@ -23,6 +23,12 @@ class ExpiredRemoved(DomainError):
     message = "This request expired because its endpoint was removed."
 
 
+class ReasonTooLong(DomainError):
+    code = "too_long"
+    message = "A reason has at most 2,000 characters."
+    status = 422
+
+
 class StillWaiting(DomainError):
     """The agent asked again while its request is open."""
 

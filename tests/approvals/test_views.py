@@ -113,6 +113,19 @@ def test_without_a_script_an_answer_leads_back_to_the_thread(world: World, brows
     assert ToolRun.objects.count() == 0
 
 
+def test_a_reason_may_hold_anything_and_has_a_limit(world: World, browser_of: SignIn) -> None:
+    approval = request(world)
+    sam = browser_of(world.sam)
+    path = f"/approvals/{approval.id}/deny"
+    answer = sam.post(path, {"reason": "x" * 2_001}, headers={"HX-Request": "true"})
+    assert (answer.status_code, answer.content) == (422, b"A reason has at most 2,000 characters.")
+    approval.refresh_from_db()
+    assert approval.state == State.PENDING
+    assert sam.post(path, {"reason": "No\0 money\r\n" + "x" * 1_900}).status_code == 302
+    approval.refresh_from_db()
+    assert (approval.state, approval.reason) == (State.DENIED, "No\u2400 money\n" + "x" * 1_900)
+
+
 @pytest.mark.parametrize("verb", ["approve", "deny"])
 def test_the_second_teammate_is_told_and_the_card_says_who_was_first(
     verb: str, world: World, browser_of: SignIn
