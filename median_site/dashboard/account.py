@@ -45,4 +45,5 @@ def theme(request: TeammateRequest) -> HttpResponse:
     if request.headers.get("HX-Request"):
         return HttpResponse(status=204)
     back = request.POST.get("next", "")
-    return redirect(back if url_has_allowed_host_and_scheme(back, allowed_hosts=None) else "inbox:home")
+    is_path = back.startswith("/") and url_has_allowed_host_and_scheme(back, allowed_hosts=None)
+    return redirect(back if is_path else "inbox:home")

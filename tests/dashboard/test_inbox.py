@@ -299,9 +299,10 @@ def test_a_visitors_markup_is_text_everywhere(world: World, browser_of: SignIn) 
 def test_the_theme_is_kept_with_the_account(world: World, browser_of: SignIn) -> None:
     browser = browser_of(world.sam)
 
-    answer = browser.post("/me/theme", {"theme": "dark", "next": "https://evil.example/"})
+    wanted = ["https://evil.example/", "//evil.example/", "a:b", "\0", "", "/agent/"]
+    came = [browser.post("/me/theme", {"theme": "dark", "next": each}).headers["Location"] for each in wanted]
 
-    assert answer.headers["Location"] == "/inbox/"
+    assert came == ["/inbox/"] * 5 + ["/agent/"]
     assert '<html lang="en" data-theme="dark">' in browser.get("/inbox/").content.decode()
     browser.post("/me/theme", {"theme": "neon"})
     assert '<html lang="en">' in browser.get("/inbox/").content.decode()
