@@ -8,7 +8,7 @@ from agent.models.base import Message, Model, ModelError
 from agent.rows import Errand
 from conversations import lessons
 from conversations.models import Conversation, Item, ItemKind
-from median_site.lib import strict_json
+from median_site.lib import strict_json, text
 from median_site.lib.db import in_thread
 from median_site.lib.strict_json import JsonError
 
@@ -47,7 +47,11 @@ def read(answer: str) -> list[str]:
     except JsonError:
         return []
     facts = value.get("facts") if isinstance(value, dict) else None
-    return [fact for fact in facts if isinstance(fact, str) and fact.strip()][:FACTS] if isinstance(facts, list) else []
+    return (
+        [fact for fact in facts if isinstance(fact, str) and not text.is_blank(fact)][:FACTS]
+        if isinstance(facts, list)
+        else []
+    )
 
 
 def _material(conversation_id: str) -> list[Message]:

@@ -28,6 +28,8 @@ from tools.models import SIGNED_OFF, Risk, Starter, Tool, ToolRun
 STEPS: Final = 10
 CALLS_IN_TURN: Final = 20
 CALLS_IN_STEP: Final = 8
+# So many more are told why they were not made; a model that asks for thousands has lost itself.
+CALLS_ANSWERED: Final = 100
 BROKEN_IN_TURN: Final = 3
 
 _WAITING: Final[Mapping[str, tuple[str, str]]] = {
@@ -97,7 +99,7 @@ def _step(asked: Asked, conversation: Conversation, tools: Mapping[str, Sequence
     by_name = {tool.name: tool for tool in tools[conversation.id]}
     calls = [
         _plan(call, turn, conversation, by_name, tally, position=position, finish=asked.answer.finish)
-        for position, call in enumerate(asked.answer.tool_calls)
+        for position, call in enumerate(asked.answer.tool_calls[:CALLS_ANSWERED])
     ]
     return Step(workspace_id=turn.workspace_id, turn=turn, number=asked.number, text=text, calls=calls)
 

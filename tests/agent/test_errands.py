@@ -204,7 +204,7 @@ def resolve(talk: Talk) -> None:
 
 def test_a_resolved_conversation_teaches_a_few_facts(ana: Talk) -> None:
     ana.ask(says("It ships from Berlin."), text="I always order for my bakery. Where from?")
-    facts = ["Orders for a bakery.", "x" * 300, "", 7, "Third", "Fourth", "Fifth", "Sixth"]
+    facts = ["Orders for a bakery.", "x" * 300, "\u200b", 7, "Third", "Fourth", "Fifth", "Sixth"]
     ana.model.script([says(json.dumps({"facts": facts}))])
     resolve(ana)
     kept = list(Lesson.objects.order_by("created_at").values_list("text", flat=True))
