@@ -1,12 +1,14 @@
 // A refusal stands beside the field that it is about; a menu closes once something in it was chosen.
 (() => {
   "use strict";
-  document.addEventListener("median:fault", ({ detail }) => {
+  document.addEventListener("median:fault", (event) => {
+    const { detail } = event;
     for (const form of document.querySelectorAll(`form[action="${detail.path}"]`)) {
       const place = form.querySelector(`[data-fault="${CSS.escape(detail.field ?? "")}"]`);
       if (!place) continue;
       place.querySelector("span").textContent = detail.message;
       place.hidden = false;
+      event.preventDefault();
       place.closest(".field").querySelector(".input")?.setAttribute("aria-invalid", "true");
     }
   });

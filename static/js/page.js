@@ -21,10 +21,11 @@
   body.addEventListener("htmx:beforeRequest", ({ detail: { elt, xhr, requestConfig } }) => {
     xhr.addEventListener("loadend", () => {
       const said = JSON.parse(xhr.getResponseHeader("HX-Trigger") ?? "{}").toast;
-      if (said) toast(said.message);
-      else if (xhr.status >= 500) toast("Something broke on our side. Nothing of yours was lost.");
+      if (said) {
+        const fault = new CustomEvent("median:fault", { cancelable: true, detail: { ...said, path: requestConfig.path } });
+        if (document.dispatchEvent(fault)) toast(said.message); // else it stands beside the field that it is about
+      } else if (xhr.status >= 500) toast("Something broke on our side. Nothing of yours was lost.");
       else if (xhr.status < 300 && elt.dataset.told) tell(elt.dataset.told);
-      if (said) document.dispatchEvent(new CustomEvent("median:fault", { detail: { ...said, path: requestConfig.path } }));
     });
   });
 
