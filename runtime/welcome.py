@@ -26,7 +26,7 @@ def welcome(stack: Stack, *, facts: Facts, seconds: float) -> str:
         "Try this",
         f"  1. Open the shop, {stack.shop_url}, as its customer Ana.",
         f"  2. In another window open {stack.url} and sign in as {first['name']}.",
-        "  3. In the shop's chat ask: Please refund my order ORD-1042.",
+        "  3. In the shop's chat write: My order ORD-1042 arrived with a dented lid. I'd like a refund.",
         "  4. In the dashboard look at what the agent wants to do, and approve it.",
         "  5. See the answer arrive in the shop's chat.",
         "",
