@@ -14,7 +14,7 @@
 
   function open() {
     if (document.querySelector("dialog[open]")) return;
-    const pages = [...document.querySelectorAll("a.rail-item")];
+    const pages = [...document.querySelectorAll("a.rail-item"), ...dialog.querySelectorAll("[data-more] a")];
     const actions = [...document.querySelectorAll("#thread-head :is(button[formaction], a[data-asks])")].filter(isMine);
     // What the head and its menu both have is one thing, in the menu's words.
     targets = [...new Map([...actions, ...pages].map((target) => [target.formAction ?? target.href, target])).values()];
@@ -49,7 +49,10 @@
 
   function filter() {
     const typed = input.value.trim().toLowerCase();
-    for (const each of own.children) each.hidden = !each.textContent.toLowerCase().includes(typed);
+    for (const each of own.children) {
+      const isMore = targets[each.dataset.number].closest("[data-more]");
+      each.hidden = !each.textContent.toLowerCase().includes(typed) || isMore && !typed;
+    }
     const count = shown().length;
     status.textContent = count === 1 ? "1 match" : `${count} matches`;
     none.hidden = true;
