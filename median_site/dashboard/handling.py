@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from conversations import access, handling, reading
 from conversations.models import Conversation
-from median_site.lib import times
+from median_site.lib import clock, times
 from team.access import TeammateRequest, same_person, teammate_required
 from team.models import Teammate
 
@@ -52,7 +52,8 @@ def snooze(request: TeammateRequest, conversation_id: str) -> HttpResponse:
         today = times.today()
         tomorrow = _morning(today + timedelta(days=1))
         monday = _morning(today + timedelta(days=7 - today.weekday()))
-        return _ask(request, "snooze", conversation, {"choices": [("Tomorrow", tomorrow), ("Next week", monday)]})
+        choices = [("In 3 hours", clock.now().replace(second=0, microsecond=0) + timedelta(hours=3)), ("Tomorrow", tomorrow), ("Next week", monday)]
+        return _ask(request, "snooze", conversation, {"choices": choices})
     same_person(request)
     until = _moment(request.POST.get("until") or request.POST.get("time", ""))
     handling.snooze(conversation_id, by=request.teammate.actor, until=until)
