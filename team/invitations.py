@@ -15,7 +15,7 @@ from median_site.lib.actors import Actor
 from median_site.lib.errors import DomainError, NotFound, Unusable
 from team import events, roster
 from team.events import Kind
-from team.models import Invitation, Teammate, User
+from team.models import Invitation, Role, Teammate, User
 
 GOOD_FOR: Final = timedelta(days=7)
 NAME_LENGTH: Final = 150
@@ -37,17 +37,22 @@ def make(*, by: Actor, email: str, role: str) -> tuple[Invitation, str]:
 
     Raises NotAllowed, OwnersOnly, NoSuchRole, Unusable for an address that is none, AlreadyInTeam.
     """
-    address = _email(email)
-    token = secrets.token_urlsafe(32)
     with transaction.atomic():
         wanted = roster.require_role(roster.lock(by), by=by, role=role)
+        return make_unasked(by=by, email=email, role=wanted)
+
+
+def make_unasked(*, by: Actor, email: str, role: Role) -> tuple[Invitation, str]:
+    """The same without asking whether `by` may: for the operator, whose first owner nobody in there could invite."""
+    address, token = _email(email), secrets.token_urlsafe(32)
+    with transaction.atomic():
         if Teammate.objects.filter(workspace_id=by.workspace_id, removed_at=None, user__email__iexact=address).exists():
             raise AlreadyInTeam(f"{address} is in this workspace already.", field="email")
         row = Invitation.objects.create(
-            workspace_id=by.workspace_id, email=address, role=wanted, digest=_digest(token),
+            workspace_id=by.workspace_id, email=address, role=role, digest=_digest(token),
             expires_at=clock.now() + GOOD_FOR,
         )  # fmt: skip
-        told = {"email": address, "role": str(wanted)}
+        told = {"email": address, "role": str(role)}
         events.record(Kind.INVITATION_MADE, by=by, subject_id=row.id, data=dict(told))
     return row, token
 

@@ -52,7 +52,8 @@ def snooze(request: TeammateRequest, conversation_id: str) -> HttpResponse:
         today = times.today()
         tomorrow = _morning(today + timedelta(days=1))
         monday = _morning(today + timedelta(days=7 - today.weekday()))
-        choices = [("In 3 hours", clock.now().replace(second=0, microsecond=0) + timedelta(hours=3)), ("Tomorrow", tomorrow), ("Next week", monday)]
+        soon = clock.now().replace(second=0, microsecond=0) + timedelta(hours=3)
+        choices = [("In 3 hours", soon), ("Tomorrow", tomorrow), ("Next week", monday)]
         return _ask(request, "snooze", conversation, {"choices": choices})
     same_person(request)
     until = _moment(request.POST.get("until") or request.POST.get("time", ""))

@@ -118,6 +118,7 @@ def _queue(request: TeammateRequest, *, current: Conversation | None = None) -> 
     by = Filter.of(request.GET)
     before = "" if current else request.GET.get("before", "")
     page = queue.page(request.teammate, by=by, before=before)
+    is_idle = by.is_usual and not before and not page.rows
 
     def row(conversation: Conversation, unread: bool) -> Markup:
         is_current = current is not None and conversation.id == current.id
@@ -129,6 +130,7 @@ def _queue(request: TeammateRequest, *, current: Conversation | None = None) -> 
     return {
         "queue": page,
         "goes_on": bool(before),
+        "is_new": is_idle and not Conversation.objects.filter(workspace_id=request.teammate.workspace_id).exists(),
         "filter": by,
         "facets": by.facets(request.teammate.id),
         "row": row,

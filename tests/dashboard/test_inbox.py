@@ -101,10 +101,15 @@ def test_pages_of_the_queue_follow_each_other_without_gap_or_repeat(world: World
 
 
 def test_an_empty_queue_says_what_is_so(world: World, browser_of: SignIn) -> None:
+    sam = browser_of(world.sam)
+    Conversation.objects.update(status=Status.RESOLVED)
+
+    assert "Nothing is waiting" in sam.get("/inbox/").content.decode()
+    assert "No threads match" in sam.get("/inbox/?f=mine").content.decode()
+
     world.conversation.delete()
 
-    assert "Nothing is waiting" in browser_of(world.sam).get("/inbox/").content.decode()
-    assert "No threads match" in browser_of(world.sam).get("/inbox/?f=mine").content.decode()
+    assert "No thread yet" in sam.get("/inbox/").content.decode()
 
 
 def test_the_cost_of_a_page_does_not_grow_with_what_is_on_it(world: World, browser_of: SignIn) -> None:

@@ -132,10 +132,11 @@ def test_a_snooze_needs_a_time_that_comes(until: str, world: World, browser_of: 
     assert fresh(world).snoozed_until is None
 
 
-def test_the_choices_of_a_snooze_are_mornings(world: World, browser_of: SignIn) -> None:
+def test_the_choices_of_a_snooze_are_soon_and_mornings(world: World, browser_of: SignIn) -> None:
     page = browser_of(world.sam).get(f"/inbox/{world.conversation.id}/snooze", headers=HTMX).content.decode()
 
-    tomorrow, monday = map(datetime.fromisoformat, re.findall(r'name="until" value="([^"]+)"', page))
+    soon, tomorrow, monday = map(datetime.fromisoformat, re.findall(r'name="until" value="([^"]+)"', page))
+    assert timedelta(minutes=178) < soon - clock.now() <= timedelta(hours=3)
     assert timedelta() < tomorrow - clock.now() <= timedelta(hours=33)
     assert (tomorrow.hour, monday.hour, monday.weekday()) == (9, 9, 0)
 

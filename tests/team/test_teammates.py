@@ -4,9 +4,12 @@ import threading
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
+from io import StringIO
 
 import pytest
+from django.conf import settings
 from django.contrib.auth import SESSION_KEY
+from django.core.management import CommandError, call_command
 from django.db import connections
 from django.test import Client
 
@@ -14,7 +17,7 @@ from median_site.lib import clock
 from median_site.lib.errors import DomainError
 from team import invitations, roster
 from team.events import Kind
-from team.models import Event, Invitation, Role, Teammate, User
+from team.models import Event, Invitation, Role, Teammate, User, Workspace
 from tests import world as worlds
 from tests.world import World
 
@@ -249,3 +252,29 @@ def test_a_link_ends_after_seven_days_and_when_it_is_withdrawn(world: World, bro
 def test_an_address_that_is_none_invites_nobody(world: World, browser_of: SignIn, email: str) -> None:
     assert browser_of(world.sam).post(f"{PEOPLE}invite", {"email": email, "role": "member"}).status_code == 400
     assert Invitation.objects.count() == 0
+
+
+def test_an_operator_makes_a_workspace_and_its_first_owner_joins_by_the_link(world: World) -> None:
+    made = (_begun("acme", "ann@acme.example", name="Acme Ltd"), _begun("acme", "ann@acme.example"))
+
+    for link in made:  # the second is for a first one that went astray
+        shown = Client().get(link).content.decode()
+        assert "Join Acme Ltd" in shown
+        assert "You were invited as an owner." in shown
+    Client().post(made[1], {"name": "Ann Lee", "password": "a good long password"})
+
+    ann = Teammate.objects.get(workspace__slug="acme")
+    assert (ann.name, ann.role) == ("Ann Lee", Role.OWNER)
+    with pytest.raises(CommandError, match="Somebody is in this workspace already"):
+        _begun("acme", "eve@acme.example")
+    for slug, owner, said in (("a b", "ann@acme.example", "slug: "), ("new", "ann", "Write an email address")):
+        with pytest.raises(CommandError, match=said):
+            _begun(slug, owner)
+    assert not Workspace.objects.exclude(slug__in=["fernhill", "elsewhere", "acme"]).exists()
+
+
+def _begun(slug: str, owner: str, *, name: str | None = None) -> str:
+    """The path of the link that the command prints."""
+    said = StringIO()
+    call_command("create_workspace", slug, owner, name=name, stdout=said)
+    return said.getvalue().splitlines()[-1].removeprefix(settings.MEDIAN_URL)
