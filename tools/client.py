@@ -92,6 +92,7 @@ class Client:
         self._allowed = list(allowed_networks)
         self._deadline_s = deadline_s
         self._ssl = ssl_context or httpx.create_ssl_context(trust_env=False)
+        self._ssl.hostname_checks_common_name = False  # what names its host there alone no browser takes either
         self._loop: asyncio.AbstractEventLoop | None = None
         self._origins: dict[Key, Origin] = {}  # the longest unused first
 

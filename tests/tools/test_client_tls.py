@@ -167,6 +167,16 @@ async def test_the_certificate_must_be_trusted_and_name_the_host(certificate: Pa
     assert server.requests == []
 
 
+async def test_a_certificate_without_alternative_names_is_for_nobody(tmp_path: Path) -> None:
+    bare = certificates.localhost(tmp_path, named=False)
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(bare)
+    async with Http2Server(tls).running() as server, client_of(bare) as client:
+        got = await client.send(Outbound("POST", server.url(1), {}, b"{}"), limit=LIMIT)
+    assert isinstance(got, Failure)
+    assert (got.kind, server.requests) == ("unreachable", [])
+
+
 async def test_a_server_that_hangs_up_at_once() -> None:
     async with await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
