@@ -5,7 +5,7 @@ Pure: no schema makes this module open a connection or a file, and no pattern ma
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -18,7 +18,8 @@ from jsonschema_rs import ValidationErrorKind as Kind
 from median_site.lib import strict_json
 from median_site.lib.strict_json import Json, JsonError, Step, pointer
 from tools import subschemas
-from tools.subschemas import SchemaError, Speakers
+from tools.spoken import PATTERNS, Spoken
+from tools.subschemas import SchemaError
 
 __all__ = [
     "Compiled", "FieldError", "SchemaError", "check", "check_together", "check_input", "compile_schema", "for_model",
@@ -27,6 +28,7 @@ __all__ = [
 
 MAX_BYTES: Final = 32 * 1024  # of a schema, and of an input
 MAX_ERRORS: Final = 20
+MAX_FAULTS: Final = 50_000  # that the validator may come to, each part of a value against each of a schema
 
 _MASK: Final = "\ufffdvalue\ufffd"
 _ARTICLES: Final = {"integer": "an integer", "array": "an array", "object": "an object", "null": "null"}
@@ -61,7 +63,8 @@ class Compiled:
 
     schema: dict[str, Json]
     validator: jsonschema_rs.Draft202012Validator
-    speakers: Speakers
+    spoken: Spoken
+    parts: int  # its references followed
 
     @property
     def needs_input(self) -> bool:
@@ -104,7 +107,7 @@ def check_input(compiled: Compiled, value: Json) -> list[FieldError]:
 
 def normalize(compiled: Compiled, value: Json) -> Json:
     """The input with 7.0 and 7e0 as 7 where the schema says integer, and everything else untouched."""
-    return _normalized(value, compiled.speakers.of_root, compiled.speakers)
+    return _normalized(value, compiled.spoken)
 
 
 def for_model(schema: Json) -> dict[str, Json]:
@@ -130,12 +133,12 @@ def name_of(path: Sequence[Step]) -> str:
 
 @lru_cache(maxsize=512)  # about 10 kB each: more than a workspace may have switched on, so that a sync finds its own
 def _compiled(text: str) -> Compiled:
-    root = _bounded(strict_json.loads(text), text)
-    return Compiled(root, _validator(text), Speakers(root))
+    root, parts = _bounded(strict_json.loads(text), text)
+    return Compiled(root, _validator(text), Spoken.of(root), parts)
 
 
-def _bounded(root: Json, text: str) -> dict[str, Json]:
-    """The schema, which `text` is too, if it may be one as a whole."""
+def _bounded(root: Json, text: str) -> tuple[dict[str, Json], int]:
+    """The schema, which `text` is too, if it may be one as a whole, and how many parts it has."""
     if len(text.encode()) > MAX_BYTES:
         raise SchemaError("The schema is larger than 32 KB.")
     if not isinstance(root, dict) or root.get("type") != "object":
@@ -144,8 +147,7 @@ def _bounded(root: Json, text: str) -> dict[str, Json]:
         for path, part in strict_json.walk(root):
             if strict_json.has_nul_or_surrogate([*path[-1:], part if isinstance(part, str) else None]):
                 raise SchemaError("The schema holds a NUL character.", strict_json.visible(pointer(path))[0])
-    subschemas.survey(root)
-    return root
+    return root, subschemas.survey(root)
 
 
 def _validator(text: str) -> jsonschema_rs.Draft202012Validator:
@@ -154,7 +156,7 @@ def _validator(text: str) -> jsonschema_rs.Draft202012Validator:
             text,
             retriever=_refuse,
             validate_formats=True,
-            pattern_options=subschemas.PATTERNS,
+            pattern_options=PATTERNS,
             mask=_MASK,
         )
     except jsonschema_rs.ValidationError as error:
@@ -182,25 +184,33 @@ def _unsendable(value: Json) -> Iterator[FieldError]:
 
 
 def _unfit(compiled: Compiled, value: Json) -> list[FieldError]:
-    found = [each for error in compiled.validator.iter_errors(_exact(value)) for each in _sentences(error)]
-    undeclared = _undeclared(value, compiled.speakers.of_root, compiled.speakers)
-    return list(islice(chain(found, undeclared), MAX_ERRORS))
+    found = [each for error in _faults(compiled, value) for each in _sentences(error)]
+    return list(islice(chain(found, _undeclared(value, compiled.spoken)), MAX_ERRORS))
 
 
-def _undeclared(
-    value: Json, spoken: Sequence[dict[str, Json]], speakers: Speakers, *, path: tuple[Step, ...] = ()
-) -> Iterator[FieldError]:
+def _faults(compiled: Compiled, value: Json) -> Iterable[jsonschema_rs.ValidationError]:
+    """All faults, or the first where all could be so many that finding them takes the processor for itself."""
+    exact = _exact(value)
+    if compiled.parts * sum(1 for _ in strict_json.walk(value)) <= MAX_FAULTS:
+        return compiled.validator.iter_errors(exact)
+    try:
+        compiled.validator.validate(exact)
+    except jsonschema_rs.ValidationError as error:
+        return [error]
+    return []
+
+
+def _undeclared(value: Json, spoken: Spoken, *, path: tuple[Step, ...] = ()) -> Iterator[FieldError]:
     """Keys that nothing declares, where anything declares keys and leaves the others unsaid, and at the top always."""
     if isinstance(value, dict):
-        closes = not path or any("properties" in each for each in spoken)
         for key, part in value.items():
-            steps = (*path, key)
-            if closes and not any(subschemas.declares(each, key) for each in spoken):
-                yield _not_a_field(steps)
-            yield from _undeclared(part, speakers.of_key(spoken, key), speakers, path=steps)
+            if inner := spoken.of_key(key):
+                yield from _undeclared(part, inner, path=(*path, key))
+            elif spoken.declares_keys or not path:
+                yield _not_a_field([*path, key])
     elif isinstance(value, list):
-        for at, (part, inner) in enumerate(zip(value, speakers.of_items(spoken, len(value)), strict=True)):
-            yield from _undeclared(part, inner, speakers, path=(*path, at))
+        for at, (part, inner) in enumerate(zip(value, spoken.of_items(len(value)), strict=True)):
+            yield from _undeclared(part, inner, path=(*path, at))
 
 
 def _not_a_field(path: Sequence[Step]) -> FieldError:
@@ -242,18 +252,13 @@ def _exact(value: Json) -> object:
     return Decimal(repr(value)) if isinstance(value, float) else value
 
 
-def _normalized(value: Json, spoken: Sequence[dict[str, Json]], speakers: Speakers) -> Json:
+def _normalized(value: Json, spoken: Spoken | None) -> Json:
+    if spoken is None:
+        return value
     if isinstance(value, float):
-        wanted = {kind for each in spoken for kind in _types(each)}
-        return int(Decimal(repr(value))) if "integer" in wanted and value.is_integer() else value
+        return int(Decimal(repr(value))) if "integer" in spoken.types and value.is_integer() else value
     if isinstance(value, dict):
-        return {key: _normalized(part, speakers.of_key(spoken, key), speakers) for key, part in value.items()}
+        return {key: _normalized(part, spoken.of_key(key)) for key, part in value.items()}
     if isinstance(value, list):
-        each = zip(value, speakers.of_items(spoken, len(value)), strict=True)
-        return [_normalized(part, inner, speakers) for part, inner in each]
+        return [_normalized(*each) for each in zip(value, spoken.of_items(len(value)), strict=True)]
     return value
-
-
-def _types(schema: Mapping[str, Json]) -> list[Json]:
-    said = schema.get("type")
-    return said if isinstance(said, list) else [said]

@@ -1,20 +1,15 @@
-"""The schemas within a schema: where they stand, bounds on all of them, which of them speak of a value. Pure."""
+"""The schemas within a schema: where they stand, bounds on all of them, which of them speak of one value. Pure."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import repeat
+from collections.abc import Iterator, Mapping
 from typing import Final, cast
 from urllib.parse import unquote
-
-import jsonschema_rs
 
 from median_site.lib.strict_json import Json, Step, pointer
 
 MAX_LEVELS: Final = 8
 MAX_PARTS: Final = 5_000  # references followed; a chain that doubles at every step would take for ever to check
 MAX_PATTERNS: Final = 20
-PATTERNS: Final = jsonschema_rs.RegexOptions(size_limit=2_000_000)  # linear time; bytes of one compiled pattern
 
 # Keywords whose values are schemas, and of them those that speak of a part of the value, not of the value itself.
 _MAPS: Final = {"properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions"}
@@ -23,7 +18,6 @@ _TESTS: Final = {"not", "if", "contains", "propertyNames", "contentSchema"}
 _ONES: Final = _TESTS | {"items", "additionalProperties", "unevaluatedProperties", "unevaluatedItems", "then", "else"}
 _DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 _IN_PLACE: Final = {"allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas", "dependencies"}
-_OTHERS: Final = ("additionalProperties", "unevaluatedProperties")
 
 
 class SchemaError(ValueError):
@@ -35,8 +29,11 @@ class SchemaError(ValueError):
         self.path = path
 
 
-def survey(root: dict[str, Json]) -> None:
-    """Follow every schema and reference of a schema; raises SchemaError where it is too large, or points elsewhere."""
+def survey(root: dict[str, Json]) -> int:
+    """Follow every schema and reference of a schema and give how many parts that are.
+
+    Raises SchemaError where it is too large, or points elsewhere.
+    """
     stack: list[tuple[tuple[Step, ...], Json, int]] = [((), root, 1)]
     patterns: set[str] = set()
     parts = 0
@@ -56,6 +53,7 @@ def survey(root: dict[str, Json]) -> None:
         stack += [((*path, *steps), part, level + 1) for steps, part in _within(schema)]
         if (referred := target(schema, root=root, path=path)) is not None:
             stack.append(((*path, "$ref"), referred, level))
+    return parts
 
 
 def in_place(*schemas: Json, root: dict[str, Json]) -> Iterator[dict[str, Json]]:
@@ -72,63 +70,6 @@ def in_place(*schemas: Json, root: dict[str, Json]) -> Iterator[dict[str, Json]]
         yield schema
         beside = [part for steps, part in _within(schema) if steps[0] in _IN_PLACE]
         stack += reversed([target(schema, root=root), *beside])
-
-
-class Speakers:
-    """The schemas that speak of each part of a value, its root's first. Remembered: the items of a list are many."""
-
-    def __init__(self, root: dict[str, Json]) -> None:
-        self._root = root
-        self._known: dict[tuple[int, ...], tuple[dict[str, Json], ...]] = {}
-        self.of_root = self._beside([root])
-
-    def of_key(self, speakers: Sequence[dict[str, Json]], key: str) -> tuple[dict[str, Json], ...]:
-        """Those for the value under a key."""
-        return self._beside([found for each in speakers for found in _of_key(each, key)])
-
-    def of_items(self, speakers: Sequence[dict[str, Json]], count: int) -> Iterator[tuple[dict[str, Json], ...]]:
-        """Those for each item of a list."""
-        firsts = [first for each in speakers if isinstance(first := each.get("prefixItems"), list)]
-        longest = max(map(len, firsts), default=0)
-        for at in range(min(count, longest)):
-            yield self._beside([found for each in speakers for found in _of_item(each, at)])
-        rest = self._beside([found for each in speakers for found in _of_item(each, longest)])
-        yield from repeat(rest, max(count - longest, 0))
-
-    def _beside(self, schemas: Sequence[Json]) -> tuple[dict[str, Json], ...]:
-        key = tuple(map(id, schemas))
-        if key not in self._known:
-            self._known[key] = tuple(in_place(*schemas, root=self._root))
-        return self._known[key]
-
-
-def declares(schema: dict[str, Json], key: str) -> bool:
-    """Whether the schema names the key, or says what other keys may be."""
-    return bool(_named(schema, key)) or any(word in schema for word in _OTHERS)
-
-
-def _of_key(schema: dict[str, Json], key: str) -> list[Json]:
-    return _named(schema, key) or [schema.get(word) for word in _OTHERS]
-
-
-def _named(schema: dict[str, Json], key: str) -> list[Json]:
-    """What the schema says of a key by its name, or by a pattern."""
-    properties, patterns = schema.get("properties"), schema.get("patternProperties")
-    found = [properties[key]] if isinstance(properties, dict) and key in properties else []
-    by_pattern = patterns.items() if isinstance(patterns, dict) else ()
-    return found + [part for pattern, part in by_pattern if _pattern(pattern).is_valid(key)]
-
-
-@lru_cache(maxsize=512)
-def _pattern(pattern: str) -> jsonschema_rs.Draft202012Validator:
-    return jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=PATTERNS)
-
-
-def _of_item(schema: dict[str, Json], at: int) -> list[Json]:
-    first = schema.get("prefixItems")
-    if isinstance(first, list) and at < len(first):
-        return [first[at]]
-    return [schema.get("items"), schema.get("unevaluatedItems")]
 
 
 def target(schema: dict[str, Json], *, root: dict[str, Json], path: tuple[Step, ...] = ()) -> Json:

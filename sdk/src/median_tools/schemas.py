@@ -36,12 +36,12 @@ def compiled(schema: dict[str, Json]) -> Draft202012Validator:
 def check(validator: Draft202012Validator, given: dict[str, Json]) -> None:
     """Raises ToolError 422 `invalid_input` with one sentence about the first thing that does not fit."""
     try:
-        error = next(validator.iter_errors(given), None)
+        validator.validate(given)
+    except ValidationError as error:
+        field, sentence = _fault(error)
+        raise ToolError("invalid_input", sentence, status=422, field=field or None) from None
     except ValueError:
         raise ToolError("invalid_input", "The input is nested too deeply.", status=422) from None
-    if error is not None:
-        field, sentence = _fault(error)
-        raise ToolError("invalid_input", sentence, status=422, field=field or None)
 
 
 def _fault(error: ValidationError) -> tuple[str, str]:
