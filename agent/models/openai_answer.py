@@ -7,7 +7,7 @@ from agent.models.base import Answer, ModelError, ToolCall
 from median_site.lib import strict_json
 
 MAX_DETAIL = 200
-SPOKEN = frozenset({"text", "output_text", "refusal"})
+SPOKEN = ("text", "output_text", "refusal")
 FINISHES: dict[str, Literal["stop", "tool_calls", "length"]] = {
     "stop": "stop",
     "tool_calls": "tool_calls",

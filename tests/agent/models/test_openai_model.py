@@ -176,6 +176,7 @@ async def test_arguments_stay_as_the_model_wrote_them(server: ModelServer, model
         ([{"type": "text", "text": "Hello, "}, {"type": "thinking", "thinking": "hm"}, "Ana"], {}, "Hello, Ana"),
         ([], {}, ""),
         ([{"type": "reasoning", "text": "She lies."}, {"type": "text", "text": "Hi"}], {}, "Hi"),
+        ([{"type": ["reasoning"], "text": "She lies."}, {"text": "Hi"}], {}, "Hi"),
         ("<think>She lies.</think>\n\nHi", {}, "Hi"),
         ("She lies.</think>Hi", {}, "Hi"),
         ("\n<think>She lies, or", {}, ""),
