@@ -1,12 +1,13 @@
 """What nobody would see before it costs something: jobs that are begun twice, and a database that decides by another
 clock or forgets. Said by `check`, by the migrations, and by the job cluster and the agent process when they start."""
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, cast
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Tags, Warning, register
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.db import OperationalError, connections
 
 from median_site.lib import clock
@@ -26,6 +27,15 @@ def job_cluster(**_: object) -> list[CheckMessage]:
         return []
     said = f"Q_CLUSTER: retry is {cluster['retry']} s and timeout {cluster['timeout']} s, so long jobs are begun twice."
     return [Warning(said, hint="Let retry be longer than timeout.", id="median.W001")]
+
+
+@register()
+def forked_pool(**_: object) -> list[CheckMessage]:
+    """The job cluster forks: its processes would talk into each other's connections, and lose jobs."""
+    if "qcluster" not in sys.argv or "pool" not in settings.DATABASES["default"]["OPTIONS"]:
+        return []
+    said = "MEDIAN_DATABASE_POOL is for web and agent processes; the job cluster loses jobs with it."
+    return [Error(said, hint="Start it without MEDIAN_DATABASE_POOL.", id="median.E001")]
 
 
 @register(Tags.database)

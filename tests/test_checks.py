@@ -11,12 +11,23 @@ from median_site.lib import clock
 TWICE = "Q_CLUSTER: retry is 120 s and timeout 120 s, so long jobs are begun twice."
 BEHIND, AHEAD = "The database's clock is 3,600 s behind.", "The database's clock is 90 s ahead."
 ISOLATED = "The database's transactions are “repeatable read”: whoever waits for another's decision gets an error."
+POOLED = "MEDIAN_DATABASE_POOL is for web and agent processes; the job cluster loses jobs with it."
 FORGETS = "The database does not wait for its disk: after a crash of it a call may leave twice."
 
 
 def test_jobs_that_would_be_begun_twice(settings: pytest.FixtureRequest) -> None:
     settings.Q_CLUSTER = {**settings.Q_CLUSTER, "retry": 120}
     assert [each.msg for each in run_checks() if each.id == "median.W001"] == [TWICE]
+
+
+def test_a_job_cluster_with_a_pool_does_not_start(
+    settings: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(settings.DATABASES["default"]["OPTIONS"], "pool", {})
+    assert "median.E001" not in [each.id for each in run_checks()]
+    monkeypatch.setattr("sys.argv", ["manage.py", "qcluster"])
+    [found] = [each for each in run_checks() if each.id == "median.E001"]
+    assert (found.is_serious(), found.msg) == (True, POOLED)
 
 
 @pytest.mark.parametrize(
