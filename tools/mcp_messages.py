@@ -3,15 +3,18 @@
 import json
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from median_site.lib import strict_json
 from median_site.lib.strict_json import Json, JsonError, visible
 from tools.client import Answer
+from tools.manifest import MAX_DESCRIPTION, MAX_LABEL
 
 VERSION: Final = "2025-11-25"
 VERSIONS: Final = ("2025-11-25", "2025-06-18", "2025-03-26")
 OPENING: Final = "open"
+PAUSE_S: Final = 1.0  # until a stream that ended is asked for again, where it does not say
+LEAST_PAUSE_S: Final = 0.2
 _LINE: Final = re.compile(r"\r\n|\n|\r")
 _END: Final = re.compile(rb"\r\n\r\n|\n\n|\r\r")  # of an event
 
@@ -74,6 +77,29 @@ def result(answer: Answer, *, id: str) -> dict[str, Json]:
     raise Fault("The answer holds no result.")
 
 
+class Resumption(NamedTuple):
+    """How to go on with a stream of events that ended before the answer came."""
+
+    last_event: str
+    after_s: float
+
+
+def resumption(answer: Answer, *, id: str) -> Resumption | None:
+    """Where the stream of an answer goes on, if it ended without what was asked for and says where it ended."""
+    if not _is_stream(answer.headers.get("content-type", "")):
+        return None
+    try:
+        if any(_answering(text, id=id) is not None for text in _events(answer.text)):
+            return None
+    except Fault:
+        return None
+    said = dict(line.split(":", 1) for line in _LINE.split(answer.text) if ":" in line)
+    last, after = said.get("id", "").strip(), said.get("retry", "").strip()
+    if not last or not (last.isascii() and last.isprintable()):
+        return None
+    return Resumption(last, max(int(after) / 1000, LEAST_PAUSE_S) if after.isdecimal() and len(after) < 9 else PAUSE_S)
+
+
 class Awaited:
     """Tells, while a stream of events comes in, when the answer of the request `id` has: a server may keep it open."""
 
@@ -132,12 +158,17 @@ def _served(tool: Json) -> Json:
     reads_only = hints.get("readOnlyHint") is True and hints.get("destructiveHint") is not True
     served: dict[str, Json] = {
         "name": tool.get("name"),
-        "description": tool.get("description") or title or tool.get("name"),
+        "description": _cut(tool.get("description") or title or tool.get("name"), MAX_DESCRIPTION),
         "risk": "low" if reads_only else "high",
         "input": tool.get("inputSchema"),
         "annotations": hints,
     }
-    return served | ({"label": title} if title else {})
+    return served | ({"label": _cut(title, MAX_LABEL)} if title else {})
+
+
+def _cut(text: Json, longest: int) -> Json:
+    """Who wrote the server cannot be asked for fewer words, as who writes a manifest can."""
+    return f"{text[: longest - 1]}…" if isinstance(text, str) and len(text) > longest else text
 
 
 def _answering(text: str, *, id: str) -> dict[str, Json] | None:

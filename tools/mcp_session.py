@@ -55,7 +55,18 @@ class _Session:
 
     async def ask(self, body: bytes, *, id: str, limit: Limit) -> Answer | Failure:
         """Send a message, of which `id` is the id; empty for one that has no answer."""
-        request = Outbound("POST", self._opening.url, self._headers, body)
+        answer = await self._send(Outbound("POST", self._opening.url, self._headers, body), id=id, limit=limit)
+        while isinstance(answer, Answer) and (more := mcp_messages.resumption(answer, id=id)):
+            # The server took the message, and asks to come back for the answer: nothing is sent a second time.
+            await asyncio.sleep(min(more.after_s, self._left()))
+            headers = {**self._headers, "Last-Event-ID": more.last_event}
+            resumed = await self._send(Outbound("GET", self._opening.url, headers), id=id, limit=limit)
+            if isinstance(resumed, Answer) and resumed.status != 200:
+                break
+            answer = resumed
+        return answer
+
+    async def _send(self, request: Outbound, *, id: str, limit: Limit) -> Answer | Failure:
         awaited = mcp_messages.Awaited(id)
         return await self._client.send(request, limit=limit, within_s=self._left(), is_whole=awaited)
 

@@ -149,6 +149,26 @@ def test_streams_that_stay_open_are_not_waited_for(program: Program, served: Mcp
     assert served.asked.count("tools/call") == 1
 
 
+def test_a_stream_that_ended_before_the_answer_is_resumed(program: Program, served: McpServer) -> None:
+    added(program, served)
+    served.says["tools/call"] = says(STREAM, b"id: e-1\nretry: 200\ndata:\n\n", close=True)
+    again = iter([b"id: e-2\nretry: 200\ndata:\n\n", b""])
+
+    def resumes(connection: Connection, request: Request) -> None:
+        (call,) = [each for each in served.requests if b"tools/call" in each.body]
+        text = {"content": [{"type": "text", "text": request.headers["last-event-id"]}]}
+        connection.send(STREAM + (next(again) or event(response(call, result=text))))
+        connection.close()
+
+    served.says["GET"] = resumes
+    run = program.post("/tools/findStock/test", {"input": {"sku": "A"}}).json()
+    assert (run["status"], run["raw"]) == ("completed", "e-2")
+    served.says["GET"] = says(answer(status="405 Method Not Allowed"))
+    run = program.post("/tools/findStock/test", {"input": {"sku": "A"}}).json()
+    assert (run["error"]["code"], run["error"]["detail"]) == ("broken_answer", "The answer holds no result.")
+    assert (served.asked.count("tools/call"), served.asked.count("GET")) == (2, 3)
+
+
 def test_all_of_a_sync_has_one_deadline(program: Program, served: McpServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each answer trickles for less than the deadline; together they take longer."""
     monkeypatch.setattr(client, "DEADLINE_S", 0.6)
@@ -179,7 +199,7 @@ def test_one_tool_that_is_wrong_costs_no_other(program: Program, served: McpServ
         tool("twice"),
         tool("far", inputSchema={"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/x"}}}),
         tool("text", inputSchema={"type": "string"}),
-        tool("long", description="x" * 2_001),
+        tool("long", description="x" * 2_001, title="y" * 81),
         tool("bare", inputSchema=None, annotations="none", description=None, title="Bare one"),
         tool("both", annotations={"readOnlyHint": True, "destructiveHint": True}),
         tool("orderStatus"),
@@ -187,14 +207,15 @@ def test_one_tool_that_is_wrong_costs_no_other(program: Program, served: McpServ
         tool("whole", description="\ud800"),
     ]  # type: ignore[list-item]  # one is none on purpose
     shown = added(program, served)
-    assert (shown["failure"], names(shown)) == (None, ["bare", "both", "good", "whole"])
+    assert (shown["failure"], names(shown)) == (None, ["bare", "both", "good", "long", "whole"])
     assert [(row["name"], row["path"]) for row in shown["refused"]] == [
         ("", "/tools/1/name"), ("", "/tools/2"), ("odd name", "/tools/3/name"), ("twice", "/tools/4/name"),
         ("twice", "/tools/5/name"), ("far", "/tools/6/input/properties/a/$ref"), ("text", "/tools/7/input"),
-        ("long", "/tools/8/description"), ("half", "/tools/12/input"), ("orderStatus", ""),
+        ("half", "/tools/12/input"), ("orderStatus", ""),
     ]  # fmt: skip
     risks = dict(Tool.objects.filter(endpoint_id=shown["id"]).values_list("name", "risk"))
-    assert risks == {"good": "low", "bare": "high", "both": "high", "whole": "low"}
+    assert risks == {"good": "low", "long": "low", "bare": "high", "both": "high", "whole": "low"}
+    assert Tool.objects.filter(label="y" * 79 + "…", description="x" * 1_999 + "…").count() == 1
 
 
 def test_what_a_call_gives_is_kept_as_text(program: Program, served: McpServer) -> None:
