@@ -32,10 +32,11 @@
   };
 
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
     // What was closed may still have the focus; what is open has its own Escape.
     const typing = event.target.checkVisibility() && event.target.closest("input, textarea, select, [contenteditable]");
-    if (typing || document.querySelector("dialog[open], :popover-open")) return;
+    const isLeaving = event.key === "Escape" && typing?.id === "reply"; // what was typed stays
+    if (typing && !isLeaving || document.querySelector("dialog[open], :popover-open")) return;
     if (!box.checked && event.key !== "Escape") return;
     const act = keys[event.key];
     if (!act) return;
