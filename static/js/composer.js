@@ -46,6 +46,11 @@
     // What was typed while it was on its way stays.
     text.value = text.value.startsWith(sent) ? text.value.slice(sent.length).trimStart() : text.value;
   });
+  document.addEventListener("median:fault", (event) => {
+    if (event.detail.path !== form.getAttribute("action")) return;
+    event.preventDefault();
+    say(`Not sent. ${event.detail.message}`);
+  });
   form.addEventListener("htmx:timeout", (event) => {
     event.stopPropagation(); // The page would say it once more.
     say("No answer. Your text is kept here, and sending it again as it is cannot send it twice.");

@@ -1,4 +1,4 @@
-// A refusal stands beside the field that it is about; a menu closes once something in it was chosen.
+// A refusal stands beside the field that it is about.
 (() => {
   "use strict";
   document.addEventListener("median:fault", (event) => {
@@ -16,5 +16,4 @@
     target.removeAttribute("aria-invalid");
     for (const place of target.closest(".field")?.querySelectorAll("[data-fault]") ?? []) place.hidden = true;
   });
-  document.addEventListener("click", ({ target }) => target.closest(".menu a, .menu button")?.closest(".menu").hidePopover());
 })();

@@ -25,7 +25,10 @@
         const fault = new CustomEvent("median:fault", { cancelable: true, detail: { ...said, path: requestConfig.path } });
         if (document.dispatchEvent(fault)) toast(said.message); // else it stands beside the field that it is about
       } else if (xhr.status >= 500) toast("Something broke on our side. Nothing of yours was lost.");
-      else if (xhr.status < 300 && elt.dataset.told) tell(elt.dataset.told);
+      else if (xhr.status < 300 && requestConfig.verb !== "get" && elt.matches("form, button")) {
+        document.getElementById("toasts").replaceChildren(); // what an earlier press was told is over
+        if (elt.dataset.told) tell(elt.dataset.told);
+      }
     });
   });
 
@@ -48,6 +51,8 @@
 
   // Dialogs, panels, theme
 
+  // A menu closes once something in it was chosen.
+  document.addEventListener("click", ({ target }) => target.closest(".menu a, .menu button")?.closest(".menu").hidePopover());
   document.addEventListener("click", (event) => {
     const button = event.target.closest("button");
     if (!button) return;
