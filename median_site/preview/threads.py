@@ -92,7 +92,8 @@ def empty() -> Iterator[Specimen]:
         ("Search for words", Filter(q="broken vase", status="any"), False),
         ("Search, further on", word, True),
     ):
-        yield Specimen(name, render("inbox/_queue_empty.html", filter=asked, goes_on=goes_on))
+        yield Specimen(name, render("inbox/_queue_empty.html", filter=asked, goes_on=goes_on, is_new=False))
+    yield Specimen("New workspace", render("inbox/_queue_empty.html", filter=Filter(), goes_on=False, is_new=True))
 
 
 def toasts() -> Iterator[Specimen]:

@@ -25,7 +25,7 @@
         const fault = new CustomEvent("median:fault", { cancelable: true, detail: { ...said, path: requestConfig.path } });
         if (document.dispatchEvent(fault)) toast(said.message); // else it stands beside the field that it is about
       } else if (xhr.status >= 500) toast("Something broke on our side. Nothing of yours was lost.");
-      else if (xhr.status < 300 && requestConfig.verb !== "get" && elt.matches("form, button")) {
+      else if (xhr.status && xhr.status < 300 && requestConfig.verb !== "get" && elt.matches("form, button")) {
         document.getElementById("toasts").replaceChildren(); // what an earlier press was told is over
         if (elt.dataset.told) tell(elt.dataset.told);
       }
