@@ -119,25 +119,20 @@ class AgentProcess:
         self._ring()
 
     async def _look(self) -> None:
-        """Take up whatever is due and fits. A database that is away for a while ends nothing."""
+        """Take up whatever is due and fits. A database that is away for a while ends nothing, and what breaks of one
+        kind holds up none of another."""
         self._rung.clear()
-        try:
-            await in_thread(returning.end_snoozes)  # one look at a small index
-            await self._take_turns()
-            held = list(self._reviews)
-            for review in await in_thread(reviews.claim, self.name, limit=self._reviews.room, holding=held):
-                self._start(self._reviews, review.approval_id, review_module.run(review, self._reviewer))
-            for errand in await in_thread(write_up.claim, limit=self._write_ups.room):
-                self._start(self._write_ups, str(errand.id), write_up.run(errand, self.writer))
-            for errand in await in_thread(errands.claim, ErrandKind.LESSON, limit=self._lessons.room):
-                self._start(self._lessons, str(errand.id), learning.run(errand, self.model))
-            for question in await in_thread(assistant.claim, limit=self._questions.room):
-                self._start(self._questions, str(question.id), assisting.run(question, self.helper))
-            for workspace_id, endpoint_id in await in_thread(sync.claim_due, limit=self._syncs.room):
-                self._start(self._syncs, endpoint_id, sync.run_due(workspace_id, endpoint_id))
-            await self._take_deliveries()
-        except Exception:
-            logger.exception("Could not look for work; trying again")
+        for look in (
+            self._take_turns,
+            self._take_reviews,
+            self._take_errands,
+            self._take_deliveries,
+            self._end_snoozes,
+        ):
+            try:
+                await look()
+            except Exception:
+                logger.exception("Could not look for work; trying again")
 
     async def _take_calls(self) -> None:
         """What somebody approved or started: a loop of its own, so that it waits for no other look."""
@@ -157,6 +152,24 @@ class AgentProcess:
                 self._start(self._turns, turn.id, self._turn(turn))
             if len(claimed) < free:
                 return
+
+    async def _take_reviews(self) -> None:
+        held = list(self._reviews)
+        for review in await in_thread(reviews.claim, self.name, limit=self._reviews.room, holding=held):
+            self._start(self._reviews, review.approval_id, review_module.run(review, self._reviewer))
+
+    async def _take_errands(self) -> None:
+        for errand in await in_thread(write_up.claim, limit=self._write_ups.room):
+            self._start(self._write_ups, str(errand.id), write_up.run(errand, self.writer))
+        for errand in await in_thread(errands.claim, ErrandKind.LESSON, limit=self._lessons.room):
+            self._start(self._lessons, str(errand.id), learning.run(errand, self.model))
+        for question in await in_thread(assistant.claim, limit=self._questions.room):
+            self._start(self._questions, str(question.id), assisting.run(question, self.helper))
+        for workspace_id, endpoint_id in await in_thread(sync.claim_due, limit=self._syncs.room):
+            self._start(self._syncs, endpoint_id, sync.run_due(workspace_id, endpoint_id))
+
+    async def _end_snoozes(self) -> None:
+        await in_thread(returning.end_snoozes)  # one look at a small index
 
     async def _take_deliveries(self) -> None:
         """What leaves for webhooks, Slack, Discord, mail and teammates' browsers, and what came from there."""

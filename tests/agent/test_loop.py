@@ -11,10 +11,10 @@ import psycopg
 import pytest
 from django.db import connection, connections
 
-from agent import turns
+from agent import errands, turns
 from agent.models.demo import DemoModel
 from agent.models.openai import OpenAIModel
-from agent.rows import Turn, TurnState
+from agent.rows import Errand, ErrandKind, Turn, TurnState
 from agent.turn import PERSON_WILL_ANSWER
 from approvals import decisions
 from approvals.models import State, ToolApproval
@@ -243,6 +243,16 @@ def test_a_database_that_drops_every_connection_costs_nothing_but_time(ana: Talk
     assert ana.settle(turns=1) == ["It arrives tomorrow."]
     ana.ask(says("You are welcome."), text="Thanks.")
     assert ana.replies() == ["It arrives tomorrow.", "You are welcome."]
+
+
+def test_what_breaks_of_one_kind_holds_up_none_of_another(talk: Talk) -> None:
+    with agent_process.in_thread(DemoModel()), connection.cursor() as cursor:
+        cursor.execute("alter table agent_turn rename to away")
+        try:
+            errands.ask(ErrandKind.LESSON, workspace_id=talk.world.fernhill.id, subject_id=talk.world.conversation.id)
+            until(lambda: not Errand.objects.exists())
+        finally:
+            cursor.execute("alter table away rename to agent_turn")
 
 
 def test_two_processes_answer_each_of_twenty_customers_once(talk: Talk) -> None:
