@@ -12,10 +12,9 @@ _WORDS: Final[Mapping[str, str]] = {
     "string": "text", "integer": "whole number", "number": "number", "boolean": "yes or no", "array": "list",
     "object": "fields", "null": "nothing",
 }  # fmt: skip
-_EXAMPLES: Final[Mapping[str, Json]] = {
-    "whole number": 1, "number": 1, "yes or no": True, "list": [], "fields": {}, "nothing": None,
-}  # fmt: skip
+_EXAMPLES: Final[Mapping[str, Json]] = {"integer": 1, "number": 1, "boolean": True, "null": None}
 MOST_CHOICES: Final = 20
+MOST_ITEMS: Final = 3  # of a list in an example
 
 
 class FieldWords(NamedTuple):
@@ -56,13 +55,28 @@ def command(name: str, *, schema: str) -> str:
 
 
 def _examples(schema: str) -> dict[str, Json]:
-    return {row.name: _example(row) for row in fields(schema) if row.required}
+    made = _example(strict_json.loads(schema))
+    return made if isinstance(made, dict) else {}
 
 
-def _example(row: FieldWords) -> Json:
-    if row.choices:
-        return row.choices[0]
-    return _EXAMPLES.get(row.kind, "")
+def _example(schema: Json) -> Json:
+    """A value to start from: one that the schema names, else the least of its kind."""
+    said = schema if isinstance(schema, dict) else {}
+    for key in ("default", "const"):
+        if key in said:
+            return said[key]
+    for key in ("enum", "examples"):
+        if isinstance(listed := said.get(key), list) and listed:
+            return listed[0]
+    kind = next((kind for kind in _kinds(said) if kind != "null"), "null" if "null" in _kinds(said) else "")
+    if kind == "object":
+        properties, required = said.get("properties"), said.get("required")
+        held = properties if isinstance(properties, dict) else {}
+        return {str(name): _example(held.get(str(name))) for name in required} if isinstance(required, list) else {}
+    if kind == "array":
+        least = said.get("minItems")
+        return [_example(said.get("items"))] * (min(least, MOST_ITEMS) if isinstance(least, int) else 0)
+    return _EXAMPLES.get(kind, "")
 
 
 def _field(name: str, schema: dict[str, Json], *, required: bool) -> FieldWords:
@@ -74,6 +88,9 @@ def _field(name: str, schema: dict[str, Json], *, required: bool) -> FieldWords:
 
 
 def _kind(schema: dict[str, Json]) -> str:
+    return " or ".join(_WORDS[kind] for kind in _kinds(schema) if kind in _WORDS) or "any value"
+
+
+def _kinds(schema: Mapping[str, Json]) -> list[str]:
     said = schema.get("type")
-    kinds = said if isinstance(said, list) else [said]
-    return " or ".join(_WORDS[kind] for kind in kinds if isinstance(kind, str) and kind in _WORDS) or "any value"
+    return [kind for kind in (said if isinstance(said, list) else [said]) if isinstance(kind, str)]

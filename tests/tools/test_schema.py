@@ -6,7 +6,7 @@ import pytest
 
 from median_site.lib import strict_json
 from median_site.lib.strict_json import Json
-from tools import schema
+from tools import schema, schema_words
 from tools.schema import FieldError, SchemaError
 
 OBJECT: dict[str, Json] = {"type": "object"}
@@ -319,3 +319,14 @@ def test_a_reference_may_lead_through_a_list() -> None:
     assert told(given, '{"b":null}') == ["b must be an integer, not null."]
     with pytest.raises(SchemaError, match="#/properties/a/anyOf/2 is not in the schema"):
         schema.compile_schema(given | {"properties": given["properties"] | {"c": {"$ref": "#/properties/a/anyOf/2"}}})  # type: ignore[operator]
+
+
+def test_an_example_to_start_from_fits_where_the_schema_says_enough() -> None:
+    given = of(
+        to=of(city={"type": ["null", "string"]}, zip={}) | {"required": ["city"]},
+        lines={"type": "array", "minItems": 2, "items": {"enum": ["a", "b"]}},
+        count={"type": "integer", "default": 3}, note={"type": "string"},
+    ) | {"required": ["to", "lines", "count"]}  # fmt: skip
+    text = schema_words.example(strict_json.dumps(given))
+    assert strict_json.loads(text) == {"to": {"city": ""}, "lines": ["a", "a"], "count": 3}
+    assert told(given, text) == []
