@@ -16,6 +16,7 @@ from runtime.stopping import StopFlag
 
 RUN = "requirements.lock"
 DEVELOP = "requirements-dev.lock"  # everything of RUN and more
+SUITE = "tests/tools/schema_suite.txt"  # a source distribution that the tests read; none of its code is run
 
 STAMP = "median-stamp"  # in .venv: the locks that are installed in it, as "NAME SHA256" lines
 UNFINISHED = "an installation was begun"  # what the stamp says from the first package to the last
@@ -68,7 +69,25 @@ def _install(project: Project, *, lock: str, step: Step, stop: StopFlag) -> None
         if not any(project.venv.glob("lib/python3*/site-packages/pip")):
             run(str(project.python), "-m", "ensurepip")
         run(str(project.python), "-m", "pip", "install", "--no-input", "--disable-pip-version-check", *required)
+    if lock == DEVELOP and (project.root / SUITE).exists():
+        with suppress(Failure):  # a test that finds nothing tries again, and says why
+            run(*fetching_suite(project))
     (project.venv / STAMP).write_text(stamp(project, lock=lock))
+
+
+def fetching_suite(project: Project) -> list[str]:
+    """The command that fetches into `var/suite` what SUITE names."""
+    fetch = [
+        "pip",
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--no-binary",
+        "jsonschema",
+        "--dest",
+        str(project.var / "suite"),
+    ]
+    return [str(project.python), "-m", *fetch, "--requirement", str(project.root / SUITE)]
 
 
 def stamp(project: Project, *, lock: str) -> str:

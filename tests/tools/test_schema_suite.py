@@ -4,32 +4,30 @@ with its place."""
 import hashlib
 import json
 import subprocess
-import sys
 import tarfile
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from median_site.lib import strict_json
 from median_site.lib.strict_json import Json
+from runtime import environment
+from runtime.project import Project
 from tools import manifest, schema
 from tools.schema import Compiled, SchemaError
 
-PINNED = Path(__file__).with_name("schema_suite.txt")
-FOLDER = Path(__file__).parents[2] / "var" / "schema-suite"
+PROJECT = Project.here()
 DRAFT = "json/tests/draft2020-12/"
 ONLY_NOTED = "format.json"  # where formats refuse nothing; here they do, as optional/format has it
 
 
 @pytest.fixture(scope="module")
 def suite() -> dict[str, list[dict[str, Any]]]:
-    """Its files by their paths: groups of a schema and tests. Fetched once, through pip, and never unpacked."""
-    name, checksum = PINNED.read_text().split("\n")[1].split(" --hash=sha256:")
-    packed = FOLDER / f"{name.replace('==', '-')}.tar.gz"
-    if not packed.exists() or hashlib.sha256(packed.read_bytes()).hexdigest() != checksum.strip():
-        fetch = ["pip", "download", "--quiet", "--no-deps", "--no-binary", "jsonschema", "--dest", str(FOLDER)]
-        subprocess.run([sys.executable, "-m", *fetch, "--requirement", str(PINNED)], check=True)
+    """Its files by their paths: groups of a schema and tests. They come with the packages and are never unpacked."""
+    name, checksum = (PROJECT.root / environment.SUITE).read_text().split("\n")[1].split(" --hash=sha256:")
+    packed = PROJECT.var / "suite" / f"{name.replace('==', '-')}.tar.gz"
+    if not packed.exists() or hashlib.sha256(packed.read_bytes()).hexdigest() != checksum:
+        subprocess.run(environment.fetching_suite(PROJECT), check=True)
     with tarfile.open(packed) as files:
         held = {member.name.partition("/")[2]: files.extractfile(member) for member in files if member.isfile()}
         return {path: json.load(file) for path, file in held.items() if file and path.startswith("json/tests/")}
