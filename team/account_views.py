@@ -1,11 +1,11 @@
-"""Settings > Your account: how one signs in, and where one is signed in. Nobody else's are here to be seen."""
+"""Settings > Your account: what one is called, how one signs in, and where. Nobody else's are here to be seen."""
 
 from allauth.mfa.models import Authenticator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from team import sessions
+from team import roster, sessions
 from team.access import TeammateRequest, same_person, teammate_required
 from team.views import frame
 
@@ -21,6 +21,14 @@ def page(request: TeammateRequest) -> HttpResponse:
         "has_codes": Authenticator.Type.RECOVERY_CODES in kinds,
     }
     return render(request, "team/account.html", context)
+
+
+@require_POST
+@teammate_required
+def rename(request: TeammateRequest) -> HttpResponse:
+    same_person(request)
+    roster.rename(by=request.teammate.actor, name=request.POST.get("name", ""))
+    return redirect("team:account")
 
 
 @require_POST

@@ -73,6 +73,7 @@ class Kind(StrEnum):
     INVITATION_MADE = "invitation.made"
     INVITATION_WITHDRAWN = "invitation.withdrawn"
     TEAMMATE_JOINED = "teammate.joined"
+    TEAMMATE_RENAMED = "teammate.renamed"
     ROLE_CHANGED = "teammate.role_changed"
     TEAMMATE_REMOVED = "teammate.removed"
     API_KEY_MADE = "api_key.made"

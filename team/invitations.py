@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
 
-from median_site.lib import clock, text
+from median_site.lib import clock
 from median_site.lib.actors import Actor
 from median_site.lib.errors import DomainError, NotFound, Unusable
 from team import events, roster
@@ -18,7 +18,6 @@ from team.events import Kind
 from team.models import Invitation, Role, Teammate, User
 
 GOOD_FOR: Final = timedelta(days=7)
-NAME_LENGTH: Final = 150
 
 
 class Used(DomainError):
@@ -97,9 +96,7 @@ def accept(token: str, *, user: User) -> Teammate:
 
 def accept_new(token: str, *, name: str, password: str) -> Teammate:
     """Make an account for the invited address, and let it in. Raises Used, and Unusable naming the field."""
-    shown = " ".join(text.clean(name)[0].split())
-    if not 1 <= len(shown) <= NAME_LENGTH:
-        raise Unusable("Write your name, in up to 150 characters.", field="name")
+    shown = roster.name_of(name)
     with transaction.atomic():
         invitation = _claim(token)
         if has_account(invitation):

@@ -2,17 +2,20 @@
 roles as they are by then, so that a workspace always keeps an owner."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from django.db import transaction
 
-from median_site.lib import clock, live
+from median_site.lib import clock, live, text
 from median_site.lib.actors import Actor
-from median_site.lib.errors import DomainError, NotFound
+from median_site.lib.errors import DomainError, NotFound, Unusable
 from team import events
 from team.access import NotAllowed
 from team.events import Kind
 from team.models import Role, Teammate, Workspace
 from team.signals import teammate_removed
+
+NAME_LENGTH: Final = 150
 
 
 class LastOwner(DomainError):
@@ -37,6 +40,25 @@ def listed(workspace_id: str) -> list[Teammate]:
     rows = Teammate.objects.filter(workspace_id=workspace_id, removed_at=None).select_related("user")
     order = list(Role)
     return sorted(rows, key=lambda row: (order.index(Role(row.role)), row.name.lower(), row.id))
+
+
+def rename(*, by: Actor, name: str) -> None:
+    """Call a teammate otherwise, at their own wish; what they wrote keeps the name it had. Raises Unusable."""
+    shown = name_of(name)
+    with transaction.atomic():
+        teammate = _other(lock(by), by.id)
+        if teammate.name != shown:
+            teammate.name = shown
+            teammate.save(update_fields=["name"])
+            events.record(Kind.TEAMMATE_RENAMED, by=by, subject_id=teammate.id, data={"name": shown})
+
+
+def name_of(typed: str) -> str:
+    """A person's name on one line, without hidden characters. Raises Unusable."""
+    shown = " ".join(text.clean(typed)[0].split())
+    if not 1 <= len(shown) <= NAME_LENGTH:
+        raise Unusable(f"Write your name, in up to {NAME_LENGTH} characters.", field="name")
+    return shown
 
 
 def change_role(teammate_id: str, *, role: str, by: Actor) -> Teammate:

@@ -19,6 +19,7 @@ urlpatterns = [
     path("keys/make", key_views.make, name="make-key"),
     path("keys/<str:key_id>/revoke", key_views.revoke, name="revoke-key"),
     path("account/", account_views.page, name="account"),
+    path("account/name", account_views.rename, name="rename"),
     path("account/sessions/end-others", account_views.end_other_sessions, name="end-others"),
     path("account/sessions/<int:session_id>/end", account_views.end_session, name="end-session"),
 ]

@@ -114,6 +114,7 @@ _SENTENCES: Final[Mapping[str, Callable[[Facts], str]]] = {
     Kind.INVITATION_MADE: lambda f: f"{f.who} invited {f.data.get('email')} as {f.data.get('role')}",
     Kind.INVITATION_WITHDRAWN: lambda f: f"{f.who} withdrew the invitation of {f.data.get('email')}",
     Kind.TEAMMATE_JOINED: lambda f: f"{f.who} joined as {f.data.get('role')}",
+    Kind.TEAMMATE_RENAMED: lambda f: f"{f.who} is called {f.data.get('name')} from now on",
     Kind.ROLE_CHANGED: lambda f: f"{f.who} made {f.data.get('name')} {f.data.get('role')}",
     Kind.TEAMMATE_REMOVED: lambda f: f"{f.who} removed {f.data.get('name')} from the team",
     Kind.API_KEY_MADE: lambda f: f"{f.who} made the API key {f.data.get('name')}",

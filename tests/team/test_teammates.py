@@ -254,6 +254,17 @@ def test_an_address_that_is_none_invites_nobody(world: World, browser_of: SignIn
     assert Invitation.objects.count() == 0
 
 
+def test_a_teammate_is_called_otherwise_from_then_on(world: World, browser_of: SignIn) -> None:
+    kim = browser_of(world.kim)
+
+    typed = ("  Kim  Itō ", "Kim Itō", " ")
+    answers = [kim.post("/settings/account/name", {"name": name}).status_code for name in typed]
+
+    assert answers == [302, 302, 400]
+    assert 'value="Kim Itō"' in kim.get("/settings/account/").content.decode()
+    assert told(world) == [(Kind.TEAMMATE_RENAMED, world.kim.id, {"name": "Kim Itō"})]
+
+
 def test_an_operator_makes_a_workspace_and_its_first_owner_joins_by_the_link(world: World) -> None:
     made = (_begun("acme", "ann@acme.example", name="Acme Ltd"), _begun("acme", "ann@acme.example"))
 
