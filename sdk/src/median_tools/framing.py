@@ -23,12 +23,14 @@ class BadFrameError(Exception):
 
 def body(headers: Message, stream: Stream) -> bytes:
     """The whole body. Raises BadFrameError, and OSError from the stream."""
+    if headers.defects:  # behind a broken line stand more headers, which others would read
+        raise _bad("a header line is broken")
     lengths = headers.get_all("content-length", [])
     codings = headers.get_all("transfer-encoding", [])
     if codings:
         if lengths:
             raise _bad("both Content-Length and Transfer-Encoding")
-        if [coding.strip().lower() for coding in codings] != ["chunked"]:
+        if [coding.strip(" \t").lower() for coding in codings] != ["chunked"]:
             raise BadFrameError(HTTPStatus.NOT_IMPLEMENTED, "only chunked transfer coding is known")
         return _chunked(stream)
     if not lengths:
