@@ -113,6 +113,9 @@ def test_a_sync_has_its_own_audience_and_no_subject(tools: Tools, issuer: Issuer
         ({"sub": None}, "authorization: sub is not the verified visitor."),
         ({"anon": True}, "authorization: sub is not the verified visitor."),
         ({"exp": "soon"}, "authorization: Expiration Time claim (exp) must be an integer."),
+        ({"exp": "9999999999"}, "authorization: exp is of the wrong type."),
+        ({"aud": ["orderStatus", "refundOrder"]}, "authorization: aud is of the wrong type."),
+        ({"approval": "by Sam"}, "authorization: approval is for another input."),
     ],
 )
 def test_a_claim_that_is_not_right_is_named(

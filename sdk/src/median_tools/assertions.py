@@ -39,6 +39,9 @@ class Assertions:
             claims = self._claims(token, audience=audience)
         except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError) as error:
             raise unauthorized(f"authorization: {str(error).rstrip('.')}.") from None
+        for name, kind in (("aud", str), ("exp", int | float)):  # which the parser lets be lists and texts
+            if not isinstance(claims[name], kind):
+                raise unauthorized(f"authorization: {name} is of the wrong type.")
         if claims["exp"] - time.time() > MAX_LIFE:
             raise unauthorized("authorization: exp is too far away.")
         return claims, claims["exp"] + LEEWAY
@@ -56,7 +59,8 @@ class Assertions:
         if visitor.verified and (claims.get("anon") is True or claims.get("sub") != visitor.external_id):
             raise unauthorized("authorization: sub is not the verified visitor.")
         approval = claims.get("approval")
-        if isinstance(approval, dict) and approval.get("input_sha256") != input_sha256(body):
+        seen = approval.get("input_sha256") if isinstance(approval, dict) else ""
+        if approval is not None and seen != input_sha256(body):
             raise unauthorized("authorization: approval is for another input.")
         return until
 
