@@ -9,6 +9,7 @@ from median_site.lib.strict_json import Json, Step, pointer
 
 MAX_LEVELS: Final = 8
 MAX_PARTS: Final = 5_000  # references followed; a chain that doubles at every step would take for ever to check
+MAX_HOPS: Final = 20  # from one reference to the next
 MAX_PATTERNS: Final = 20
 
 # Keywords whose values are schemas, and of them those that speak of a part of the value, not of the value itself.
@@ -52,6 +53,10 @@ def survey(root: dict[str, Json]) -> int:
             raise SchemaError(f"The schema has more than {MAX_PATTERNS} patterns.", pointer(path))
         stack += [((*path, *steps), part, level + 1) for steps, part in _within(schema)]
         if (referred := target(schema, root=root, path=path)) is not None:
+            if path[-MAX_HOPS:] == ("$ref",) * MAX_HOPS:
+                raise SchemaError(
+                    "A reference leads to the next one without end.", pointer(path[:-MAX_HOPS] + ("$ref",))
+                )
             stack.append(((*path, "$ref"), referred, level))
     return parts
 
