@@ -13,8 +13,6 @@ from collections import Counter
 from collections.abc import Awaitable
 from typing import Final
 
-from django.db import InterfaceError, OperationalError
-
 from agent import assistant, assisting, errands, learning, turns, write_up
 from agent import turn as turn_module
 from agent.models.base import Model
@@ -31,7 +29,7 @@ from discord import sending as discord_sending
 from mail import outbox as mail_outbox
 from mail import sending as mail_sending
 from median_site.lib import live
-from median_site.lib.db import at_once, in_thread
+from median_site.lib.db import AWAY, at_once, in_thread
 from notifications import digests, pushes
 from notifications import sending as pushing
 from team import chain
@@ -195,7 +193,7 @@ class AgentProcess:
     async def _turn(self, turn: Turn) -> None:
         try:
             await self._work.run(turn)
-        except (OperationalError, InterfaceError) as error:
+        except AWAY as error:
             logger.warning("The database was away during turn %s; it is taken up again: %s", turn.id, error)
         except Exception as error:
             logger.exception("Turn %s broke", turn.id)

@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Final
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError
 from django.db.models import Q
 
 from agent import beginnings, budget, endings, session_start, steps, turns
@@ -18,7 +17,7 @@ from agent.rows import Step, Turn
 from agent.steps import Asked
 from median_site.lib import clock, text
 from median_site.lib.batches import Batch
-from median_site.lib.db import in_thread
+from median_site.lib.db import AWAY, in_thread
 from tools import calls, sync
 from tools.models import RunState, ToolRun
 
@@ -119,12 +118,12 @@ def _is_too_much(done: list[Step]) -> bool:
 async def _settle(run_ids: Iterable[str]) -> None:
     """Send these calls side by side and wait until every one has its result.
 
-    Raises OperationalError or InterfaceError when the database was away: a call that waits leaves all the same, by
-    whoever takes the turn up again, and there is nothing to tell of it yet.
+    Raises one of AWAY when the database was away: a call that waits leaves all the same, by whoever takes the turn up
+    again, and there is nothing to tell of it yet.
     """
     results = await asyncio.gather(*(_settle_run(run_id) for run_id in run_ids), return_exceptions=True)
     for result in results:
-        if isinstance(result, OperationalError | InterfaceError):
+        if isinstance(result, AWAY):
             raise result
         if isinstance(result, Exception):
             logger.error("A tool call broke", exc_info=result)

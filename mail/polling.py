@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError
 
 from mail import imap, inbound, mailboxes, parsing, reports
 from mail.imap import Folder, MailboxError
 from mail.models import EmailChannel, Mailbox
 from median_site.lib import secrets
+from median_site.lib.db import AWAY
 
 logger = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ def _take(folder: Folder, uid: int, *, mailbox: Mailbox) -> bool:
     raw = fetched.raw[:_BEGINNING] if is_cut else fetched.raw
     try:
         row = inbound.take(raw, channel=mailbox.channel, is_cut=is_cut)
-    except (OperationalError, InterfaceError):
+    except AWAY:
         raise
     except Exception as error:
         logger.exception("A mail of a mailbox could not be taken in")

@@ -13,10 +13,10 @@ from typing import Final, ParamSpec, TypeVar
 from asgiref.sync import SyncToAsync, async_to_sync
 from django.conf import settings
 from django.db import Error as DatabaseError
-from django.db import InterfaceError, OperationalError
 
 from median_site.lib import canonical_json, clock, strict_json
 from median_site.lib.batches import Batch
+from median_site.lib.db import AWAY
 from tools import (
     endpoints,
     http_request,
@@ -145,7 +145,7 @@ async def _record(run: ToolRun, outcome: Outcome) -> bool:
     for pause_s in PAUSES_S:
         try:
             return await _desk().finish((run, outcome))
-        except (OperationalError, InterfaceError) as error:
+        except AWAY as error:
             logger.warning("The result of %s could not be recorded, trying again: %s", run.id, error)
             await asyncio.sleep(pause_s)
     return await _desk().finish((run, outcome))

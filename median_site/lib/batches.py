@@ -7,9 +7,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Final, Generic, TypeVar
 
-from django.db import InterfaceError, OperationalError
-
-from median_site.lib.db import in_thread
+from median_site.lib.db import AWAY, in_thread
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -58,7 +56,7 @@ class Batch(Generic[T, R]):
         try:
             results = await in_thread(self._work, things)
         except Exception as error:  # noqa: BLE001  # whoever asked hears of it
-            if len(things) == 1 or isinstance(error, OperationalError | InterfaceError):
+            if len(things) == 1 or isinstance(error, AWAY):
                 for future in futures:
                     future.set_exception(error)
                     future.exception()  # a caller that was cancelled does not ask

@@ -6,10 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final, ParamSpec, TypeVar
 
-from django.db import connections
+from django.db import InterfaceError, InternalError, OperationalError, connections
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+# What is raised while the database is away, or only reads because another machine takes over: later it will work.
+AWAY: Final = (OperationalError, InterfaceError, InternalError)
 
 # As many threads as the connection pool has connections, but for one: more would only wait.
 _threads: Final = ThreadPoolExecutor(max_workers=10, thread_name_prefix="db")

@@ -112,6 +112,22 @@ def test_handed_back_while_a_call_is_out_the_model_is_told_what_came_of_it(ana: 
     assert told(ana.model.requests[-1]) == [{"sent": True}]
 
 
+def test_a_database_that_only_reads_for_a_while_loses_no_result(ana: Talk, caplog: pytest.LogCaptureFixture) -> None:
+    """As one does from which another machine takes over."""
+    hold = ana.company.hold("orderStatus")
+    ana.model.script([calls(("orderStatus", ORDER)), says("It arrives tomorrow.")])
+    ana.write()
+    ana.company.wait_for("orderStatus")
+    reads = f'alter database "{connection.settings_dict["NAME"]}" set default_transaction_read_only to '
+    with connection.cursor() as cursor:
+        cursor.execute(f"{reads}on")
+        hold.set()
+        until(lambda: "could not be recorded, trying again" in caplog.text)
+        cursor.execute(f"{reads}off")
+    assert ana.settle(turns=1) == ["It arrives tomorrow."]
+    assert ToolRun.objects.get().state == RunState.COMPLETED
+
+
 def test_a_call_that_the_database_held_up_is_waited_for(ana: Talk, caplog: pytest.LogCaptureFixture) -> None:
     """What its claim reads is locked for longer than the database has patience."""
     thought, go_on = held(calls(("orderStatus", ORDER)))
