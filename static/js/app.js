@@ -5,6 +5,7 @@ import "./page.js";
 import "./focus.js";
 import "./live-place.js";
 import "./live.js";
+import "./queue.js";
 import "./keys.js";
 import "./notices.js";
 import "./notify.js";

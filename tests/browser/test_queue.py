@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from conversations import threads
-from conversations.models import Conversation, Status
+from conversations.models import Conversation, Customer, Status
 from tests.approvals.requests import request
 from tests.browser.conftest import OpenWindow
 from tests.waiting import until
@@ -78,3 +78,22 @@ def test_a_search_fits_a_phone(world: World, web: WebProcess, open_window: OpenW
 
     expect(page.locator(".qrow mark")).to_have_text(["Ana"])
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_a_search_stays_beside_the_thread_that_it_found(world: World, web: WebProcess, open_window: OpenWindow) -> None:
+    threads.start(Customer.objects.create(workspace=world.fernhill, subject="user_124", name="Bo Lind"))
+    page = open_window(web.url, world.sam)
+    page.goto("/inbox/?q=ana")
+    page.locator(".qrow").click()
+    expect(page.get_by_role("heading", name="Ana Souza", level=1)).to_be_visible()
+    expect(page.locator("#queue-search")).to_have_value("ana")
+    expect(page.locator(".qrow")).to_have_count(1)
+    page.go_back()  # a whole page again
+    expect(page.locator(".rail")).to_be_visible()
+    expect(page.locator("#queue-search")).to_have_value("ana")
+
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.locator(".qrow").press("Enter")
+    page.get_by_role("link", name="Back to the queue").click()
+    expect(page.get_by_text("Choose a thread")).to_be_attached()
+    expect(page.locator("#queue-search")).to_have_value("ana")
