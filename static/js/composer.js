@@ -37,15 +37,23 @@
     parameters.client_id = unanswered.id;
   });
 
-  let sent = "";
+  let sent = "", composing = false;
+  text.addEventListener("compositionstart", () => { composing = true; });
+  text.addEventListener("compositionend", () => { composing = false; });
   form.addEventListener("htmx:beforeRequest", () => { sent = text.value; });
   form.addEventListener("htmx:afterRequest", ({ detail }) => {
     if (!detail.successful) return say("Not sent. Your text is kept here.");
     fault.hidden = true;
     unanswered = null;
-    // What was typed while it was on its way stays.
-    text.value = text.value.startsWith(sent) ? text.value.slice(sent.length).trimStart() : text.value;
+    if (!composing) return clear();
+    text.addEventListener("compositionend", () => { clear(); text.dispatchEvent(new Event("input", { bubbles: true })); }, { once: true });
   });
+
+  // What was typed while it was on its way stays as it is, with its caret.
+  function clear() {
+    if (text.value.startsWith(sent)) text.setRangeText("", 0, sent.length, "preserve");
+  }
+
   document.addEventListener("median:fault", (event) => {
     if (event.detail.path !== form.getAttribute("action")) return;
     event.preventDefault();

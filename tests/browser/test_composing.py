@@ -2,7 +2,7 @@
 or take away."""
 
 import pytest
-from playwright.sync_api import CDPSession, Locator, Page, expect
+from playwright.sync_api import CDPSession, Locator, Page, Route, expect
 
 from conversations import drafts, threads
 from conversations.models import Draft
@@ -86,6 +86,38 @@ def test_pushes_leave_a_composition_alone(world: World, web: WebProcess, open_wi
         method.settle("日本")
         expect(field).to_have_value("Hi 日本")
         assert method.ends == ended + 1
+
+
+def test_the_answer_to_a_reply_leaves_what_is_typed_meanwhile(
+    world: World, web: WebProcess, open_window: OpenWindow
+) -> None:
+    page = open_window(web.url, world.sam)
+    page.goto(f"/inbox/{world.conversation.id}/")
+    method, reply, sent = InputMethod(page), page.locator("#reply"), page.locator(".msg--team .msg-body")
+    held: list[Route] = []
+    page.route("**/write", lambda route: held.append(route))
+
+    reply.press_sequentially("Hello")
+    with page.expect_request("**/write"):
+        reply.press("Control+Enter")
+    expect(page.locator("#mode-note")).to_be_disabled()  # its text is another one
+    reply.press_sequentially("\n  - x")
+    reply.press("ArrowLeft")
+    held.pop().continue_()
+    expect(reply).to_have_value("\n  - x")
+    assert reply.evaluate("(box) => box.selectionStart") == 5
+
+    with page.expect_request("**/write"):
+        reply.press("Control+Enter")
+    reply.press("End")
+    method.compose("にほ")
+    held.pop().continue_()
+    expect(sent).to_have_count(2)
+    expect(reply).to_have_value("\n  - xにほ")
+    assert method.ends == 0
+    method.settle("日本")
+    expect(reply).to_have_value("日本")
+    until(lambda: list(Draft.objects.values_list("text", flat=True)) == ["日本"])
 
 
 def test_the_enter_that_takes_a_candidate_does_nothing_else(
