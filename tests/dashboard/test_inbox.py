@@ -43,7 +43,7 @@ def test_the_queue_shows_who_wrote_what_when_who_has_it_and_its_mark(world: Worl
         'role="img" aria-label="Widget"',
         "Is my order coming?",
         'aria-label="Median AI has this thread"',
-        "<span>Needs approval: Refund order</span>",
+        "<span>Needs approval: <bdi>Refund order</bdi></span>",
         " data-unread",
     ]:
         assert expected in row
