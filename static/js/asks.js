@@ -7,7 +7,6 @@
     const link = event.target.closest("a[data-asks]");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    link.closest("[popover]")?.hidePopover();
     dialog.replaceChildren();
     await htmx.ajax("GET", link.getAttribute("href"), { target: dialog, swap: "innerHTML" });
     if (dialog.firstElementChild) dialog.showModal();

@@ -7,6 +7,8 @@
   document.body.addEventListener("htmx:beforeRequest", ({ detail }) => {
     const element = document.activeElement;
     if (detail.requestConfig.verb === "get" || element === document.body) return;
+    // A fragment's button may be another one after the push, and a second Enter would press that.
+    if (element.form?.id === "act") element.closest("[data-version]")?.querySelector("[tabindex='-1']")?.focus({ preventScroll: true });
     const { form } = element;
     held = {
       element,
@@ -19,7 +21,6 @@
   const isLost = () => held && document.activeElement === document.body;
 
   document.addEventListener("htmx:afterRequest", () => {
-    // Not a fragment's button, which a push may turn into another one: a second Enter would press that.
     if (isLost() && held.path && held.element.isConnected) held.element.focus({ preventScroll: true });
   });
 

@@ -60,10 +60,17 @@ def test_a_button_that_a_push_turned_into_another_one_has_not_the_focus(page: Pa
     page.get_by_role("button", name="Take over").first.focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Hand back").first).to_be_visible()
-    page.wait_for_function("() => document.activeElement === document.body")
+    heading = page.get_by_role("heading", name="Ana Souza", level=1)
+    expect(heading).to_be_focused()
     page.keyboard.press("Enter")  # a second press does nothing more
     world.conversation.refresh_from_db()
     assert (world.conversation.status, world.conversation.assignee_id) == ("open", world.sam.id)
+
+    page.get_by_role("button", name="More actions").press("Enter")
+    page.locator("#thread-menu").get_by_role("button", name="Close").press("Enter")
+    expect(page.get_by_role("button", name="Reopen")).to_be_visible()
+    expect(page.locator("#thread-menu")).to_be_hidden()
+    expect(heading).to_be_focused()
 
 
 def test_the_palette_says_that_nothing_matches_only_once_the_threads_were_looked_through(page: Page) -> None:
