@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from itertools import chain, islice
 from typing import Final
 
 import jsonschema_rs
@@ -185,7 +184,8 @@ def _unsendable(value: Json) -> Iterator[FieldError]:
 
 def _unfit(compiled: Compiled, value: Json) -> list[FieldError]:
     found = [each for error in _faults(compiled, value) for each in _sentences(error)]
-    return list(islice(chain(found, _undeclared(value, compiled.spoken)), MAX_ERRORS))
+    # Where a schema says itself that there are no other keys, both tell of one.
+    return list(dict.fromkeys([*found, *_undeclared(value, compiled.spoken)]))[:MAX_ERRORS]
 
 
 def _faults(compiled: Compiled, value: Json) -> Iterable[jsonschema_rs.ValidationError]:

@@ -79,7 +79,7 @@ def _beyond(schema: Mapping[str, Json], key: str) -> list[Json]:
     found = [said for pattern, said in by_pattern if _pattern(pattern).is_valid(key)]
     if found or key in _properties(schema):
         return found
-    return [schema[word] for word in _OTHERS if word in schema]
+    return [schema[word] for word in _OTHERS if schema.get(word, False) is not False]  # false declares nothing
 
 
 def _of_item(schema: Mapping[str, Json], at: int) -> list[Json]:

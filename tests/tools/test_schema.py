@@ -212,6 +212,8 @@ def test_other_amounts_are_not(value: str) -> None:
         (of(a=of(b={})) | {"if": of(a=of(b={"const": 1})), "then": of(a=of(c={}))}, '{"a":{"b":1,"c":1,"d":1}}',
          ["a.d is not a field of this tool."]),
         (OBJECT | {"anyOf": [of(a=of(b={})), of(a=of(c={}))]}, '{"a":{"b":1,"c":1}}', []),
+        (OBJECT | {"anyOf": [of(a={}) | {"additionalProperties": False}, of(b={})]}, '{"b":1,"c":1}',
+         ["c is not a field of this tool."]),
         (of(a=of(b={})) | {"patternProperties": {"^a": of(c={})}}, '{"a":{"b":1,"c":1},"b":1}',
          ["b is not a field of this tool."]),
     ],
