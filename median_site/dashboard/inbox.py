@@ -48,7 +48,12 @@ def find(request: TeammateRequest) -> HttpResponse:
     """A few conversations that a search finds, for the command palette, and the way to more of them."""
     by = Filter.of(request.GET)
     page = queue.page(request.teammate, by=by) if by.q else queue.Page([], "")
-    found = [conversation for conversation, _ in page.rows[:FOUND]]
+    typed = f" {by.q.strip()}".casefold()
+    # Whoever is called so comes before those who only said it.
+    rows = sorted(
+        (row for row, _ in page.rows), key=lambda row: typed not in f" {row.customer.display_name}".casefold()
+    )
+    found = rows[:FOUND]
     more = len(page.rows) > FOUND or bool(page.older)
     return render(request, "inbox/_found.html", {"found": found, "more": more, "filter": by})
 

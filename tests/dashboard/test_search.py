@@ -321,13 +321,16 @@ def test_odd_texts_are_words_or_nothing() -> None:
 
 
 def test_the_palette_finds_a_few_threads(world: World, browser_of: SignIn) -> None:
-    write(world, "A refund")
-    many(world, 9)
+    write(world, "A refund, like the other 8 of you")  # the newest
+    made = many(world, 9, last_at=clock.now() - timedelta(hours=1))
     browser = browser_of(world.sam)
 
     assert browser.get("/inbox/find").content.decode().strip() == ""
     (option,) = re.findall(r'role="option"[^>]+href="([^"]+)"', browser.get("/inbox/find?q=refund").content.decode())
     assert option == f"/inbox/{world.conversation.id}/"
+    # Whoever is called so comes before those who only said it.
+    called, *others = re.findall(r'href="/inbox/(\w+)/"', browser.get("/inbox/find?q=other+8").content.decode())
+    assert (called, others) == (made[8].id, [world.conversation.id])
     several = browser.get("/inbox/find?q=other").content.decode()
     assert several.count('role="option"') == 9
     assert re.findall(r'href="([^"]+)">', several)[-1] == "/inbox/?q=other"
