@@ -68,6 +68,7 @@ class Chaos:
     """What goes on beside the killing, until `over`. `faults` are things that must never be seen."""
 
     world: World
+    threads: list[str]
     over: threading.Event = field(default_factory=threading.Event)
     faults: list[str] = field(default_factory=list)
     done: Counter[str] = field(default_factory=Counter)
@@ -111,12 +112,23 @@ class Chaos:
         approval = dice.choice(waiting)
         press = dice.choice([decisions.approve, decisions.approve, decisions.deny])
         try:
-            if dice.random() < 0.1:
-                threads.end(approval.conversation_id, by=by, to=Status.RESOLVED)
+            if dice.random() < 0.2:
+                self.handle(dice.choice([approval.conversation_id, *self.threads]), dice, by)
             press(approval.id, by=by)
             self.done["decided"] += 1
         except DomainError as error:
             self.done[error.code] += 1
+
+    def handle(self, conversation_id: str, dice: random.Random, by: Actor) -> None:
+        """Resolve a conversation, perhaps to open it again at once, or take it from the agent and give it back."""
+        if dice.random() < 0.5:
+            threads.end(conversation_id, by=by, to=Status.RESOLVED)
+            if dice.random() < 0.5:
+                threads.reopen(conversation_id, by=by)
+        else:
+            threads.take_over(conversation_id, by=by)
+            threads.hand_back(conversation_id, by=by)
+        self.done["handled"] += 1
 
     def pry(self, dice: random.Random) -> None:
         """Mallory of another workspace, and somebody who counts what is open."""
@@ -290,14 +302,15 @@ def check_reviews(approvals: dict[str, ToolApproval], approvers: dict[str, str |
 
 
 def check_thread(conversation: Conversation) -> None:
-    """Everything has a place of its own; the customer's last word was answered, or the team sees it."""
+    """Everything has a place of its own; the customer's last word was answered, or the team sees or has it."""
     numbers = list(conversation.items.order_by("number").values_list("number", flat=True))
     assert len(set(numbers)) == len(numbers)
     assert not numbers or numbers[-1] <= conversation.version
     latest = conversation.items.filter(kind=ItemKind.CUSTOMER).aggregate(number=Max("number"))["number"]
     answered = conversation.items.filter(kind=ItemKind.AGENT, number__gt=latest or 0).exists()
     ended = conversation.status != Status.OPEN
-    assert latest is None or answered or conversation.attention >= latest or ended
+    of_team = conversation.attention >= (latest or 0) or not conversation.agent_has_it
+    assert latest is None or answered or of_team or ended
     waiting = ToolApproval.objects.filter(conversation=conversation, state=State.PENDING).count()
     assert conversation.waiting == waiting
     assert not (ended and waiting)
@@ -314,13 +327,13 @@ def dice() -> Iterator[random.Random]:
 def test_whatever_is_killed_each_call_leaves_at_most_once_and_nobody_is_forgotten(
     live_world: World, endpoint: Endpoint, dice: random.Random
 ) -> None:
-    first, *_ = [threads.start(live_world.ana) for _ in range(CONVERSATIONS)]
-    chaos = Chaos(live_world)
+    started = [threads.start(live_world.ana).id for _ in range(CONVERSATIONS)]
+    chaos = Chaos(live_world, started)
     with ExitStack() as stack:
         server = stack.enter_context(model_server())
         server.script([Judge(dice_of(dice.random()))] * 10_000)
         agents = Agents(stack, judge=server.url)
-        threads.customer_wrote(first.id, body=WISHES[0], client_id="first")
+        threads.customer_wrote(started[0], body=WISHES[0], client_id="first")
         until(lambda: Item.objects.filter(kind=ItemKind.AGENT).exists(), within_s=60)
         with going_on(chaos, dice):
             ends_at = time.monotonic() + SECONDS
