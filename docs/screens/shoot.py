@@ -101,7 +101,9 @@ def approve(page: Page, thread: str) -> None:
 
 def open_run(page: Page) -> None:
     """The form of a tool, the way one gets to it without a mouse."""
+    page.locator("#reply").fill("")
     page.locator("#reply").press_sequentially("/refundOrder")
+    expect(page.locator("#slash [role=option]:visible")).to_have_count(1)
     page.locator("#reply").press("Enter")
     page.locator("#run").get_by_label("Order number").fill("ORD-1042")
 
