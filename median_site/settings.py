@@ -208,7 +208,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
 Q_CLUSTER = {
     "name": "median",
     "orm": "default",
-    "workers": 2,
+    "workers": 4,  # expiry is not to wait for two jobs that take long, such as mailboxes that hang
     "queue_limit": 1,
     "bulk": 1,
     "timeout": 120,
