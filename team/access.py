@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import wraps
 from typing import Final, cast
+from urllib.parse import quote
 
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -79,7 +80,7 @@ def _sign_in(request: HttpRequest) -> HttpResponse:
     if request.headers.get("HX-Request"):
         back = request.headers.get("HX-Current-URL", "")
         path = "/" + back.split("/", 3)[3] if back.count("/") >= 3 else resolve_url("/")
-        target = f"{reverse('account_login')}?next={path}"
+        target = f"{reverse('account_login')}?next={quote(path)}"
         return HttpResponse("Sign in again to go on.", status=401, headers={"HX-Redirect": target})
     return redirect_to_login(request.get_full_path() if request.method == "GET" else "/inbox/")
 

@@ -203,12 +203,14 @@ def test_an_answer_that_names_nobody_leads_to_the_page_of_the_decision(world: Wo
 
 def test_a_press_after_signing_out_moves_the_whole_page_to_sign_in(world: World) -> None:
     approval = request(world)
-    here = f"http://testserver/inbox/{world.conversation.id}/"
+    here = f"http://testserver/inbox/{world.conversation.id}/?q=ana&f=mine"
 
     answer = Client().post(f"/approvals/{approval.id}/approve", headers=HTMX | {"HX-Current-URL": here})
 
     assert answer.status_code == 401
-    assert answer.headers["HX-Redirect"] == f"/accounts/login/?next=/inbox/{world.conversation.id}/"
+    assert (
+        answer.headers["HX-Redirect"] == f"/accounts/login/?next=/inbox/{world.conversation.id}/%3Fq%3Dana%26f%3Dmine"
+    )
     approval.refresh_from_db()
     assert approval.state == State.PENDING
 

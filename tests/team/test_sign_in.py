@@ -51,10 +51,15 @@ def test_the_right_password(world: World, email: str) -> None:
 def test_back_to_where_one_was_going_and_nowhere_else(world: World) -> None:
     there = Client().post(LOGIN, {"login": "sam@fernhill.example", "password": PASSWORD, "next": "/agent/tools/"})
     assert there["Location"] == "/agent/tools/"
-    elsewhere = Client().post(
-        LOGIN, {"login": "sam@fernhill.example", "password": PASSWORD, "next": "https://evil.example/"}
-    )
-    assert elsewhere["Location"] == "/inbox/"
+    for away in (
+        "https://evil.example/",
+        "//evil.example",
+        "/\\evil.example",
+        "https:evil.example",
+        "javascript:alert(1)",
+    ):
+        elsewhere = Client().post(LOGIN, {"login": "sam@fernhill.example", "password": PASSWORD, "next": away})
+        assert elsewhere["Location"] == "/inbox/"
 
 
 def test_a_wrong_password_and_an_unknown_address_look_alike(world: World) -> None:
