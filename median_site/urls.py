@@ -42,5 +42,6 @@ urlpatterns = [
 if settings.DEBUG:
     urlpatterns.append(path("preview/", include("median_site.preview.urls")))
 
+handler400 = "median_site.lib.errors.bad_request"
 handler404 = "median_site.lib.errors.page_not_found"
 handler500 = "median_site.lib.errors.server_error"

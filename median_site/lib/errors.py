@@ -105,6 +105,12 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     return answer(request, DomainError(message, code="stale_page", status=403))
 
 
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """More fields or more text than one request may have, or a host that is not ours."""
+    message = "This was too large, or nothing that a page of ours sends. Nothing was done."
+    return answer(request, DomainError(message, code="bad_request", status=400))
+
+
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     return answer(request, NotFound())
 

@@ -291,3 +291,12 @@ def test_few_statements_whatever_the_number_of_tools(world: World, browser_of: B
         with CaptureQueriesContext(connection) as queries:
             assert browser.get(f"/inbox/{world.conversation.id}/{listed}", headers=HTMX).status_code == 200
         assert len(queries) <= 7
+
+
+def test_a_form_of_more_fields_than_any_form_has_is_refused_and_stays(world: World, browser_of: Browser) -> None:
+    browser = browser_of(world.kim)
+    many = opened(browser, world) | REFUND | {f"field{number}": "" for number in range(5_000)}
+    answer = browser.post(path(world, what="run"), many, headers=HTMX)
+    assert (answer.status_code, answer["Content-Type"]) == (400, "text/plain; charset=utf-8")
+    assert answer.text == "This was too large, or nothing that a page of ours sends. Nothing was done."
+    assert nothing_ran()
