@@ -212,7 +212,7 @@ def _number(text: str, kind: Kind) -> Json:
     try:
         return strict_json.loads(text)
     except JsonError:
-        raise JsonError("is more than a number can hold.") from None
+        raise JsonError("is beyond what a number can hold.") from None
 
 
 def _chosen(text: str, part: Field) -> Json:

@@ -181,7 +181,7 @@ def _checked(value: Json) -> list[str]:
     repeats: list[str] = []
     for path, part in walk(value):
         if isinstance(part, float) and not math.isfinite(part):
-            raise JsonError("NaN, Infinity and numbers beyond a double are not JSON.", pointer(path))
+            raise JsonError("Numbers beyond a double, NaN and Infinity are not JSON.", pointer(path))
         if isinstance(part, _Object):
             repeats += [pointer((*path, key)) for key in part.twice]
     return repeats

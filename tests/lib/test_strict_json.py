@@ -52,7 +52,7 @@ def test_what_is_refused_and_where(text: str, path: str) -> None:
 def test_the_place_is_part_of_what_is_said() -> None:
     with pytest.raises(JsonError) as refused:
         loads('{"amount":NaN}')
-    assert str(refused.value) == "NaN, Infinity and numbers beyond a double are not JSON. (at /amount)"
+    assert str(refused.value) == "Numbers beyond a double, NaN and Infinity are not JSON. (at /amount)"
 
 
 def test_an_exponent_costs_nothing() -> None:

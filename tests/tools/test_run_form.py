@@ -160,7 +160,8 @@ def test_a_number_keeps_its_digits(typed: str) -> None:
         ("1\r\n2", 'days must be an integer, not "1\n2".'),
         ("١٢٣", 'days must be an integer, not "١٢٣".'),
         ("12abc", 'days must be an integer, not "12abc".'),
-        ("1e999", "days is more than a number can hold."),
+        ("1e999", "days is beyond what a number can hold."),
+        ("1e-999", "days is beyond what a number can hold."),
         ("9", "days is greater than the maximum of 8."),
     ],
 )
