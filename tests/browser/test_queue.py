@@ -13,6 +13,10 @@ from tests.waiting import until
 from tests.web_process import WebProcess
 from tests.world import World
 
+# What scrolls sideways that should not: the places for whole pages and threads.
+WIDER = """[...document.querySelectorAll(":root, .main, .stream")].filter((one) => one.scrollWidth > one.clientWidth)
+  .map((one) => one.className)"""
+
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -71,13 +75,22 @@ def test_the_tab_counts_what_waits(world: World, web: WebProcess, open_window: O
     expect(page).to_have_title("Inbox, Median")
 
 
-def test_a_search_fits_a_phone(world: World, web: WebProcess, open_window: OpenWindow) -> None:
+def test_a_search_and_a_name_without_a_space_fit_a_phone(
+    world: World, web: WebProcess, open_window: OpenWindow
+) -> None:
     page = open_window(web.url, world.sam)
     page.set_viewport_size({"width": 360, "height": 740})
     page.goto("/inbox/?q=ana")
 
     expect(page.locator(".qrow mark")).to_have_text(["Ana"])
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+    Customer.objects.update(name="Ana" * 50)
+    threads.customer_wrote(world.conversation.id, body="w" * 500, client_id="1")
+    request(world)
+    for path in (f"/inbox/{world.conversation.id}/", "/approvals/", f"/customers/{world.ana.id}/"):
+        page.goto(path)
+        assert page.evaluate(WIDER) == [], path
 
 
 def test_a_search_stays_beside_the_thread_that_it_found(world: World, web: WebProcess, open_window: OpenWindow) -> None:
