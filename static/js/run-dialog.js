@@ -23,7 +23,6 @@
   }
 
   const discard = () => { dialog.close(); dialog.replaceChildren(); };
-
   document.addEventListener("click", (event) => {
     const opener = event.target.closest("a[data-run-tool]");
     if (opener && dialog && !(event.ctrlKey || event.metaKey || event.shiftKey)) {
@@ -45,11 +44,9 @@
   }
 
   function check() {
-    const left = new Set();
-    const answered = new Set();
+    const left = new Set(), answered = new Set();
     for (const field of fields()) {
-      const isChoice = field.type === "radio";
-      if (isChoice ? field.checked : field.value !== "") answered.add(field.name);
+      if (field.type === "radio" ? field.checked : field.value !== "") answered.add(field.name);
       if (field.required) left.add(field.name);
       if (field.validity.badInput) left.add(`${field.name} `); // Half a date.
     }
@@ -73,9 +70,7 @@
     const two = (number) => String(Math.floor(number)).padStart(2, "0");
     return `${minutes < 0 ? "-" : "+"}${two(Math.abs(minutes) / 60)}:${two(Math.abs(minutes) % 60)}`;
   }
-
-  // For browsers without field-sizing.
-  const grow = (line) => { line.rows = Math.min(line.value.split("\n").length, 8); };
+  const grow = (line) => { line.rows = Math.min(line.value.split("\n").length, 8); }; // where there is no field-sizing
 
   function prepare() {
     form().querySelectorAll("[data-moment]").forEach(moment);
@@ -100,9 +95,12 @@
 
   // What the server answers: the form again, or nothing when the call is out
 
+  let asked = new Map(), pressed = null; // What each field held when the press left, and where the focus was.
   document.addEventListener("htmx:beforeRequest", ({ detail }) => {
     if (!isOurs(detail.elt)) return;
     const isRun = detail.requestConfig.path === form().getAttribute("action");
+    pressed = document.activeElement;
+    asked = new Map([...form().elements].map((field) => [field, field.value]));
     form().toggleAttribute("aria-busy", isRun);
     if (isRun) form().querySelector("[data-left]").textContent = "Sending";
     say("");
@@ -112,7 +110,7 @@
     const { status, responseText } = detail.xhr;
     detail.shouldSwap = false;
     if (status === 204) return dialog ? discard() : location.assign(document.querySelector(".dialog-foot a").href);
-    if (!detail.xhr.getResponseHeader("Content-Type")?.startsWith("text/html")) return;
+    if (!responseText.includes('id="run-form"')) return status < 500 || kept("Something broke on the way");
     detail.isError = false;
     redraw(responseText, detail.requestConfig.parameters.get?.("add"));
   });
@@ -121,22 +119,24 @@
     form().removeAttribute("aria-busy");
     check();
   });
-  const isKept = (why) => ({ detail }) => { if (isOurs(detail.elt)) say(`${why}. What you typed is kept, and pressing Run again cannot run it twice.`); };
-  document.addEventListener("htmx:sendError", isKept("No connection"));
-  document.addEventListener("htmx:timeout", isKept("No answer"));
+  const kept = (why) => say(`${why}. What you typed is kept, and pressing Run again cannot run it twice.`);
+  document.addEventListener("htmx:sendError", ({ detail }) => isOurs(detail.elt) && kept("No connection"));
+  document.addEventListener("htmx:timeout", ({ detail }) => isOurs(detail.elt) && kept("No answer"));
   document.addEventListener("median:fault", ({ detail: { path, message } }) => {
     if (form()?.getAttribute("action") === path) say(message);
   });
 
   function redraw(html, added) {
-    const ignoreActiveValue = document.activeElement.matches("textarea, input"); // Typed since the press.
+    const at = document.activeElement, ignoreActiveValue = at.matches("textarea, input, select");
+    const typed = [...asked].filter(([field, value]) => field.value !== value).map(([field]) => [field.id, field.value]);
     Idiomorph.morph(form(), html, { morphStyle: "outerHTML", ignoreActiveValue });
+    for (const [id, value] of typed) Object.assign(document.getElementById(id) ?? {}, { value });
     htmx.process(form());
     prepare();
-    const faulty = form().querySelector("[aria-invalid=true], [aria-invalid=true] input");
     const item = added && [...document.getElementsByName(`items:${added}`)].at(-1)?.parentElement;
-    const first = item ? fields().find((field) => item.contains(field)) : faulty;
-    first?.focus();
+    const faulty = form().querySelector("[aria-invalid=true], [aria-invalid=true] input");
+    if (ignoreActiveValue && at !== pressed) return; // They went on in another field.
+    (item ? fields().find((field) => item.contains(field)) : faulty)?.focus();
   }
 
   function say(message) {

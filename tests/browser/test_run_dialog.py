@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from conversations import threads
 from conversations.models import SavedReply
@@ -219,7 +219,9 @@ def test_the_dialog_keeps_the_focus_and_what_was_typed(world: World, thread: Pag
     assert ToolRun.objects.count() == 0
 
 
-def test_refused_by_the_server(world: World, thread: Page, complaints: Complaints, offer: Callable[..., None]) -> None:
+def test_refused_by_the_server_or_lost_on_the_way(
+    world: World, thread: Page, complaints: Complaints, offer: Callable[..., None]
+) -> None:
     offer(REPLACEMENT)
     thread.reload()
     dialog = opened(thread, "Send replacement")
@@ -242,11 +244,32 @@ def test_refused_by_the_server(world: World, thread: Page, complaints: Complaint
     complaints.take("409")
     expect(count).to_have_value("5")
     Tool.objects.filter(name="sendReplacement").update(switched_on=True)
+
+    # A server in front of ours answers with a page of its own.
+    thread.route(
+        "**/run", lambda route: route.fulfill(status=502, content_type="text/html", body="<h1>Oh</h1>"), times=1
+    )
+    run_of(thread).click()
+    kept = "What you typed is kept, and pressing Run again cannot run it twice."
+    expect(fault).to_have_text(f"Something broke on the way. {kept}")
+    complaints.take("502")
+    # What is typed while the form is on its way stays, and so does the focus.
+    held: list[Route] = []
+    thread.route("**/form", lambda route: held.append(route), times=1)
+    dialog.get_by_role("button", name="Add an item to Items").click()
+    dialog.get_by_label("City").fill("Porto")
+    dialog.get_by_label("Order number").press("End")
+    held.pop().continue_()
+    expect(dialog.get_by_role("textbox", name="Items, item 1")).to_be_visible()
+    expect(dialog.get_by_label("Order number")).to_be_focused()
+    dialog.get_by_role("button", name="Remove Items, item 1").click()
+    expect(dialog.get_by_role("textbox", name="Items, item 1")).to_have_count(0)
+
     run_of(thread).click()
     expect(dialog).to_be_hidden()
     expect(thread.locator(".run-card")).to_have_count(1)
     run = ToolRun.objects.get()
-    assert run.input == '{"orderNumber":"line one","count":5,"express":false,"to":{"city":"Lisboa"},"items":[]}'
+    assert run.input == '{"orderNumber":"line one","count":5,"express":false,"to":{"city":"Porto"},"items":[]}'
 
 
 def test_every_kind_of_field_leaves_as_what_it_is(thread: Page, offer: Callable[..., None]) -> None:
