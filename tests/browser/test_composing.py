@@ -143,6 +143,8 @@ def test_the_enter_that_takes_a_candidate_does_nothing_else(
     expect(reply).to_have_value("日本")
     reply.press("Control+Enter")
     expect(page.locator(".msg--team .msg-body")).to_have_text("日本")
+    reply.press("Escape")
+    expect(page.locator(".qrow[aria-current]")).to_be_focused()
 
     page.keyboard.press("Control+k")
     palette = page.locator("#palette input")

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenWindow
+from tests.chromium import Complaints
 from tests.web_process import WebProcess
 from tests.world import World
 
@@ -32,12 +33,20 @@ def test_saving_says_so_and_the_focus_stays_on_the_button(page: Page) -> None:
     expect(save).to_be_focused()
 
 
-def test_after_a_dialog_the_focus_is_on_what_opened_it_and_without_that_on_the_heading(page: Page) -> None:
+def test_a_dialog_has_the_focus_in_its_first_field_and_after_it_on_what_opened_it_or_else_on_the_heading(
+    page: Page, complaints: Complaints
+) -> None:
     page.goto("/settings/people/")
     opener = page.get_by_role("button", name="Invite")
     opener.focus()
     page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog", name="Invite a teammate")
+    expect(dialog.get_by_label("Email")).to_be_focused()
+    page.keyboard.type("kim@fernhill.example")
+    page.keyboard.press("Enter")
+    expect(dialog.get_by_role("alert")).to_have_text("kim@fernhill.example is in this workspace already.")
+    expect(page.locator(".toast")).to_have_count(0)
+    complaints.take("409")
     dialog.get_by_label("Email").fill("lee@fernhill.example")
     page.keyboard.press("Enter")
     link = page.locator("#invitation-link .secret")
@@ -78,6 +87,11 @@ def test_the_palette_says_that_nothing_matches_only_once_the_threads_were_looked
     palette = page.get_by_role("dialog", name="Go anywhere")
     nothing = palette.get_by_text("No page, thread or action has this in it.")
     expect(nothing).to_be_hidden()
+    expect(palette.get_by_role("option", name="Logs")).to_be_visible()
+    expect(palette.get_by_role("option", name="Webhooks")).to_be_hidden()
+    page.keyboard.type("webh")
+    expect(palette.get_by_role("option", name="Webhooks")).to_be_visible()
+    page.keyboard.press("Control+a")
     with page.expect_response(lambda response: "/inbox/find?q=zzqq" in response.url):
         page.keyboard.type("zzqq")
     expect(nothing).to_be_visible()
