@@ -38,7 +38,8 @@
     const isLeaving = event.key === "Escape" && typing?.id === "reply"; // what was typed stays
     if (typing && !isLeaving || document.querySelector("dialog[open], :popover-open")) return;
     if (!box.checked && event.key !== "Escape") return;
-    const act = keys[event.key];
+    // Where the keyboard has other letters, a key counts by its place.
+    const act = keys[event.key > "\x7f" ? event.code.slice(3).toLowerCase() : event.key];
     if (!act) return;
     event.preventDefault();
     act();

@@ -209,6 +209,13 @@ def test_sign_in_with_a_code(world: World, way: str, web: WebProcess, open_windo
     expect(page).to_have_url(re.compile("/inbox/"))
 
 
+# A key of another alphabet, and what a browser sends when it fills a form in.
+CYRILLIC_A = """() => {
+  document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "ф", code: "KeyA", bubbles: true }));
+  document.body.dispatchEvent(new Event("keydown", { bubbles: true }));
+}"""
+
+
 def test_the_map_of_keys(world: World, window: Page) -> None:
     """A only moves the focus, so that one stray key runs nothing; all of them go with one box."""
     approval = request(world)
@@ -235,6 +242,8 @@ def test_the_map_of_keys(world: World, window: Page) -> None:
     expect(page.locator("#reply")).to_have_value("ade?")
     page.locator("#reply").fill("")
     page.locator("#reply").blur()
+    page.evaluate(CYRILLIC_A)
+    expect(card_of(page).locator("[data-approve]")).to_be_focused()
     for key in ("Control+k", "Meta+k"):
         keys.press(key)
         expect(page.get_by_role("combobox", name="Go to a page or a thread")).to_be_focused()
