@@ -26,7 +26,7 @@
         if (document.dispatchEvent(fault)) toast(said.message); // else it stands beside the field that it is about
       } else if (xhr.status >= 500) toast("Something broke on our side. Nothing of yours was lost.");
       else if (xhr.status && xhr.status < 300 && requestConfig.verb !== "get" && elt.matches("form, button")) {
-        document.getElementById("toasts").replaceChildren(); // what an earlier press was told is over
+        toasts.replaceChildren(); // what an earlier press was told is over
         if (elt.dataset.told) tell(elt.dataset.told);
       }
     });
@@ -34,13 +34,18 @@
 
   // Toasts: what answers a press and has no place of its own
 
+  const toasts = document.getElementById("toasts");
+
+  // Beside a modal dialog nobody could press or hear it.
   function toast(message) {
+    ([...document.querySelectorAll("dialog:modal")].at(-1) ?? body).append(toasts);
     const made = document.getElementById("toast").content.cloneNode(true).firstElementChild;
     made.querySelector("span").textContent = message;
     made.querySelector("button").addEventListener("click", () => made.remove());
-    document.getElementById("toasts").replaceChildren(made);
+    toasts.replaceChildren(made);
     return made;
   }
+  document.addEventListener("close", ({ target }) => { if (target.contains(toasts) || !toasts.isConnected) body.append(toasts); }, { capture: true });
 
   // What only says that something worked goes by itself.
   function tell(message) {

@@ -62,6 +62,7 @@
   async function look() {
     const typed = input.value.trim(), turn = ++asked;
     const answer = typed && await fetch(`${input.dataset.from}?q=${encodeURIComponent(typed)}`, { headers: { "HX-Request": "true" } });
+    if (answer?.status === 401) return location.reload(); // Signed out: the page says where to go on.
     if (turn !== asked) return; // An older answer does not paint over a newer one.
     const html = answer?.ok ? await answer.text() : "";
     if (turn !== asked) return;
@@ -94,7 +95,8 @@
     if (option) { event.preventDefault(); pick(option); }
   });
   document.addEventListener("keydown", (event) => {
-    if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+    const isK = event.key?.toLowerCase() === "k" || (event.key > "\x7f" && event.code === "KeyK"); // no key: the browser fills a form
+    if (!isK || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
     event.preventDefault();
     if (dialog.open) dialog.close(); else open();
   });

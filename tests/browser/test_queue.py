@@ -9,6 +9,7 @@ from conversations import threads
 from conversations.models import Conversation, Customer, Status
 from tests.approvals.requests import request
 from tests.browser.conftest import OpenWindow
+from tests.chromium import Complaints
 from tests.waiting import until
 from tests.web_process import WebProcess
 from tests.world import World
@@ -20,7 +21,9 @@ WIDER = """[...document.querySelectorAll(":root, .main, .stream")].filter((one) 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_the_menu_of_a_thread_assigns_and_snoozes(world: World, web: WebProcess, open_window: OpenWindow) -> None:
+def test_the_menu_of_a_thread_assigns_and_snoozes(
+    world: World, web: WebProcess, open_window: OpenWindow, complaints: Complaints
+) -> None:
     threads.customer_wrote(world.conversation.id, body="Where is ORD-1042?", client_id="1")
     page = open_window(web.url, world.sam)
     page.goto(f"/inbox/{world.conversation.id}/")
@@ -36,6 +39,17 @@ def test_the_menu_of_a_thread_assigns_and_snoozes(world: World, web: WebProcess,
     page.get_by_role("button", name="Tomorrow").click()
     expect(page.locator("#thread-head")).to_contain_text("Snoozed until tomorrow at 09:00")
     until(lambda: Conversation.objects.get(id=world.conversation.id).is_snoozed)
+
+    # A refusal can be read and put away although the question still stands before the page.
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("link", name="Assign").click()
+    expect(page.get_by_role("button", name="Kim Ito")).to_be_visible()
+    threads.end(world.conversation.id, by=world.kim.actor, to=Status.ARCHIVED)
+    page.get_by_role("button", name="Kim Ito").click()
+    expect(page.get_by_role("alert")).to_have_text("This conversation is not open. Reopen it first.")
+    complaints.take("409")
+    page.locator(".toast button").click()
+    expect(page.locator(".toast")).to_have_count(0)
 
 
 def test_the_palette_goes_to_pages_and_threads_and_presses_actions(
