@@ -259,6 +259,21 @@ def test_a_page_made_for_somebody_else_does_nothing(world: World, browser_of: Si
     assert Item.objects.count() == 0
 
 
+def test_a_name_from_right_to_left_stands_apart_from_the_words_around_it(world: World, browser_of: SignIn) -> None:
+    Teammate.objects.filter(id=world.kim.id).update(name="כהן דוד")
+    world.kim.refresh_from_db()
+    threads.take_over(world.conversation.id, by=world.kim.actor)
+    browser = browser_of(world.sam)
+    page = browser.get(f"/inbox/{world.conversation.id}/").text
+    assert (
+        page.count(
+            '<span class="by-name"><bdi>כהן</bdi> has</span><span class="by-you">You have</span></span> this thread'
+        )
+        == 2
+    )
+    assert '<span class="log-text">כהן took the thread over from Median AI</span>' in browser.get("/logs/").text
+
+
 def test_the_bar_above_the_composer_has_buttons_only_for_an_input_that_fits(world: World, browser_of: SignIn) -> None:
     browser, path = browser_of(world.sam), f"/inbox/{world.conversation.id}/"
     assert (
