@@ -99,8 +99,7 @@
   document.addEventListener("htmx:beforeRequest", ({ detail }) => {
     if (!isOurs(detail.elt)) return;
     const isRun = detail.requestConfig.path === form().getAttribute("action");
-    pressed = document.activeElement;
-    asked = new Map([...form().elements].map((field) => [field, field.value]));
+    pressed = document.activeElement, asked = new Map([...form().elements].map((field) => [field, field.value]));
     form().toggleAttribute("aria-busy", isRun);
     if (isRun) form().querySelector("[data-left]").textContent = "Sending";
     say("");
@@ -110,7 +109,7 @@
     const { status, responseText } = detail.xhr;
     detail.shouldSwap = false;
     if (status === 204) return dialog ? discard() : location.assign(document.querySelector(".dialog-foot a").href);
-    if (!responseText.includes('id="run-form"')) return status < 500 || kept("Something broke on the way");
+    if (!responseText.includes('id="run-form"')) return; // The page says why.
     detail.isError = false;
     redraw(responseText, detail.requestConfig.parameters.get?.("add"));
   });
@@ -119,11 +118,15 @@
     form().removeAttribute("aria-busy");
     check();
   });
-  const kept = (why) => say(`${why}. What you typed is kept, and pressing Run again cannot run it twice.`);
-  document.addEventListener("htmx:sendError", ({ detail }) => isOurs(detail.elt) && kept("No connection"));
-  document.addEventListener("htmx:timeout", ({ detail }) => isOurs(detail.elt) && kept("No answer"));
-  document.addEventListener("median:fault", ({ detail: { path, message } }) => {
-    if (form()?.getAttribute("action") === path) say(message);
+  const isKept = (why) => (event) => {
+    if (!isOurs(event.detail.elt)) return;
+    event.stopPropagation(); // The page would say it once more.
+    say(`${why}. What you typed is kept, and pressing Run again cannot run it twice.`);
+  };
+  document.addEventListener("htmx:sendError", isKept("No connection"), { capture: true });
+  document.addEventListener("htmx:timeout", isKept("No answer"), { capture: true });
+  document.addEventListener("median:fault", (event) => {
+    if (form()?.getAttribute("action") === event.detail.path) event.preventDefault(), say(event.detail.message);
   });
 
   function redraw(html, added) {
@@ -133,9 +136,9 @@
     for (const [id, value] of typed) Object.assign(document.getElementById(id) ?? {}, { value });
     htmx.process(form());
     prepare();
+    if (ignoreActiveValue && at !== pressed) return; // They went on in another field.
     const item = added && [...document.getElementsByName(`items:${added}`)].at(-1)?.parentElement;
     const faulty = form().querySelector("[aria-invalid=true], [aria-invalid=true] input");
-    if (ignoreActiveValue && at !== pressed) return; // They went on in another field.
     (item ? fields().find((field) => item.contains(field)) : faulty)?.focus();
   }
 
