@@ -49,21 +49,24 @@ class Api(NinjaAPI):
 
     def create_temporal_response(self, request: HttpRequest) -> HttpResponse:
         """Ninja asks for it once the key may do this, and before it reads the rest."""
-        self._refuse_unknown_parameters(request)
+        self._check_parameters(request)
         return super().create_temporal_response(request)
 
-    def _refuse_unknown_parameters(self, request: HttpRequest) -> None:
-        """A slip in the name of a filter must not answer with everything."""
+    def _check_parameters(self, request: HttpRequest) -> None:
+        """A slip in a filter's name, or a second value of which one would be dropped, must not answer with more."""
         match = request.resolver_match
         path = "/" + _ROUTE_PART.sub(r"{\1}", match.route if match else "")
         known = self._parameters.get((path, request.method or ""), ())
-        unknown = [strict_json.visible(name)[0][:100] for name in request.GET if name not in known]
-        if unknown:
-            field = unknown[0] or "?"
-            takes = f"It takes {', '.join(known) or 'none'}."
-            raise DomainError(
-                f"{field}: There is no such parameter here. {takes}", code="invalid", status=422, field=field
-            )
+        for name, values in request.GET.lists():
+            if name not in known:
+                self._refuse(name, f"There is no such parameter here. It takes {', '.join(known) or 'none'}.")
+            if len(values) > 1:
+                self._refuse(name, "Given more than once. It takes one value.")
+
+    @staticmethod
+    def _refuse(name: str, why: str) -> None:
+        field = strict_json.visible(name)[0][:100] or "?"
+        raise DomainError(f"{field}: {why}", code="invalid", status=422, field=field)
 
     @cached_property
     def _parameters(self) -> dict[tuple[str, str], tuple[str, ...]]:
@@ -104,6 +107,8 @@ class Description(OpenAPISchema):
 
     def operation_parameters(self, operation: Operation) -> list[Schema]:
         given: list[Schema] = super().operation_parameters(operation)
+        for parameter in given:
+            parameter["schema"] = _without_null(parameter["schema"])
         return [*given, IDEMPOTENCY] if "POST" in operation.methods else given
 
     def operation_security(self, operation: Operation) -> list[Schema]:
@@ -124,6 +129,16 @@ class Description(OpenAPISchema):
             return schema
         self.add_schema_definitions({shape.__name__: schema})
         return {"$ref": REF_TEMPLATE.format(model=shape.__name__)}
+
+
+def _without_null(schema: Schema) -> Schema:
+    """What a query can say: a parameter that is not given is not there, and `null` is a text."""
+    choices = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
+    return (
+        {**{key: value for key, value in schema.items() if key != "anyOf"}, **choices[0]}
+        if len(choices) == 1
+        else schema
+    )
 
 
 def _answer(returned: object) -> object | None:

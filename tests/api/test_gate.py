@@ -169,6 +169,12 @@ def test_a_parameter_that_is_none_is_named_and_filters_nothing_silently(
     )  # fmt: skip
 
 
+def test_a_parameter_given_twice_is_refused(program: Program) -> None:
+    answer = program.get("/tool-approvals?tool=orderStatus&limit=1&tool=refundOrder")
+    why = "tool: Given more than once. It takes one value."
+    assert (answer.status_code, answer.json()["error"]) == (422, {"code": "invalid", "field": "tool", "message": why})
+
+
 def test_a_body_of_ten_megabytes_is_refused(world: World, program: Program) -> None:
     answer = program.post("/conversations", MESSAGE | {"text": "x" * 10_000_000})
     assert answer.status_code == 413
