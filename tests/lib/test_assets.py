@@ -43,7 +43,7 @@ async def test_styles_and_scripts_come_in_one_piece() -> None:
     assert "@import" not in styles
     assert "/*" not in styles
     assert "import " not in scripts
-    assert styles.index("@layer tokens, reset, base, layout, components;") < styles.index(".qrow")
+    assert styles.index("@layer tokens,reset,base,layout,components;") < styles.index(".qrow")
     assert (SOURCE / "js" / "htmx.min.js").read_text().strip() in scripts
 
 
