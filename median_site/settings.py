@@ -163,6 +163,7 @@ ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_ADAPTER = "team.sign_in.AccountAdapter"
+MFA_TOTP_TOLERANCE = 1  # a code that was still shown when one began to type it
 MFA_ADAPTER = "team.sign_in.MFAAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", "webauthn"]
 MFA_PASSKEY_LOGIN_ENABLED = True

@@ -128,7 +128,7 @@ def test_search_assign_snooze_resolve_reopen(world: World, hands: Hands) -> None
     page.keyboard.press("Enter")
     expect(page.locator(".qrow mark")).to_have_text("kettle")
     hands.press(page.locator(".qrow"))
-    page.wait_for_url(f"**/inbox/{world.conversation.id}/")  # and loaded, so that its scripts are awake
+    page.wait_for_url(re.compile(f"/inbox/{world.conversation.id}/"))  # and loaded, so that its scripts are awake
 
     menu = page.get_by_role("button", name="More actions")
     for words, answer, told in (
@@ -203,7 +203,7 @@ def test_sign_in_with_a_code(world: World, way: str, web: WebProcess, open_windo
     hands.write(page.get_by_label("code"), "000000")
     hands.press(page.get_by_role("button", name="Sign in"))
     expect(page.get_by_role("alert")).to_be_visible()
-    code = totp.format_hotp_value(totp.hotp_value(secret, next(totp.yield_hotp_counters_from_time())))
+    code = totp.format_hotp_value(totp.hotp_value(secret, list(totp.yield_hotp_counters_from_time())[1]))
     hands.write(page.get_by_label("code"), code)
     hands.press(page.get_by_role("button", name="Sign in"))
     expect(page).to_have_url(re.compile("/inbox/"))
