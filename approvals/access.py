@@ -13,12 +13,3 @@ def approval(by: Actor, approval_id: str) -> ToolApproval:
     if found is None:
         raise NotFound
     return found
-
-
-def conversation_id_of(by: Actor, approval_id: str) -> str:
-    """The conversation of a request that exists for this actor, in the cheapest way; raises NotFound."""
-    rows = ToolApproval.objects.filter(workspace_id=by.workspace_id, id=approval_id)
-    found = rows.values_list("conversation_id", flat=True).first()
-    if found is None:
-        raise NotFound
-    return found
