@@ -9,7 +9,6 @@ from median_site.dashboard.figures import Day
 
 HEIGHT: Final = 120
 COLUMN: Final = 40
-BAR: Final = 22
 WIDE: Final = 300
 # How much of the drawing's width the longest whisker may take.
 INSET: Final = 4
