@@ -10,10 +10,10 @@ from datetime import timedelta
 from typing import Final
 
 from django.db import IntegrityError, transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q, QuerySet
 
 from agent.rows import AssistantExchange, ExchangeState
-from median_site.lib import clock, live, text
+from median_site.lib import claims, clock, live, text
 from median_site.lib.actors import Actor
 from median_site.lib.errors import DomainError, NotFound, Unusable
 
@@ -89,22 +89,14 @@ def clear(*, by: Actor) -> None:
 
 def claim(*, limit: int) -> list[AssistantExchange]:
     """Take up to `limit` questions that are due, with their teammates; each goes to one process."""
-    now = clock.now()
-    with transaction.atomic():
-        due = AssistantExchange.objects.filter(state=ExchangeState.WAITING, due_at__lte=now, teammate__removed_at=None)
-        due = due.select_related("teammate__workspace", "teammate__user").order_by("due_at")
-        taken = list(due.select_for_update(of=("self",), skip_locked=True)[: max(0, limit)])
-        for row in taken:
-            row.due_at, row.attempts = now + HELD, row.attempts + 1
-        if taken:
-            AssistantExchange.objects.bulk_update(taken, ["due_at", "attempts"])
-    return taken
+    waiting = AssistantExchange.objects.filter(state=ExchangeState.WAITING, teammate__removed_at=None)
+    waiting = waiting.select_related("teammate__workspace", "teammate__user")
+    return claims.take(waiting, limit=limit, held=HELD)
 
 
 def give_back(exchange_ids: Iterable[int]) -> None:
     """A process that ends in good order leaves its questions to the others at once; that is no attempt."""
-    held = AssistantExchange.objects.filter(id__in=list(exchange_ids), state=ExchangeState.WAITING)
-    held.filter(due_at__gt=clock.now()).update(due_at=clock.now(), attempts=F("attempts") - 1)
+    claims.give_back(AssistantExchange.objects.filter(id__in=list(exchange_ids), state=ExchangeState.WAITING))
 
 
 def answered(row: AssistantExchange, *, reply: Reply) -> None:

@@ -4,11 +4,8 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Final
 
-from django.db import transaction
-from django.db.models import F
-
 from agent.rows import Errand
-from median_site.lib import clock, live
+from median_site.lib import claims, clock, live
 
 # Longer than any errand takes. After it the errand is due again, in any process.
 HELD: Final = timedelta(minutes=1)
@@ -33,21 +30,12 @@ def add(kind: str, subjects: Iterable[tuple[str, str]]) -> None:
 
 def claim(kind: str, *, limit: int) -> list[Errand]:
     """Take up to `limit` errands that are due; each goes to one process."""
-    with transaction.atomic():
-        due = Errand.objects.filter(kind=kind, due_at__lte=clock.now()).order_by("due_at")
-        taken = list(due.select_for_update(skip_locked=True)[: max(0, limit)])
-        for errand in taken:
-            errand.due_at = clock.now() + HELD
-            errand.attempts += 1
-        if taken:
-            Errand.objects.bulk_update(taken, ["due_at", "attempts"])
-    return taken
+    return claims.take(Errand.objects.filter(kind=kind), limit=limit, held=HELD)
 
 
 def give_back(errand_ids: Iterable[int]) -> None:
     """A process that ends in good order leaves its errands to the others at once; that is no attempt."""
-    mine = Errand.objects.filter(id__in=list(errand_ids), due_at__gt=clock.now())
-    mine.update(due_at=clock.now(), attempts=F("attempts") - 1)
+    claims.give_back(Errand.objects.filter(id__in=list(errand_ids)))
 
 
 def done(errand: Errand) -> None:

@@ -5,14 +5,14 @@ from datetime import timedelta
 from typing import Final
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef
+from django.db.models import Exists, OuterRef
 
 from conversations import attachments, customers, threads
 from conversations.models import Channel, Customer, Item
 from discord import api
 from discord.models import DiscordInteraction, DiscordPlace
 from discord.payloads import Came
-from median_site.lib import clock, live, secrets
+from median_site.lib import claims, clock, live, secrets
 from median_site.lib.db import in_thread
 from team import events
 from team.events import Kind
@@ -54,18 +54,10 @@ def note(came: Came, *, workspace_id: str) -> bool:
 
 def claim(*, limit: int) -> list[DiscordInteraction]:
     """Take up to `limit` messages that wait, each for one process; of a customer only the first."""
-    if limit <= 0:
-        return []
-    now = clock.now()
     waiting = DiscordInteraction.objects.filter(due_at__isnull=False, attempts__lt=ATTEMPTS)
     same = {"workspace": OuterRef("workspace"), "user_id": OuterRef("user_id")}
-    due = waiting.filter(~Exists(waiting.filter(**same, came_at__lt=OuterRef("came_at"))), due_at__lte=now)
-    with transaction.atomic():
-        rows = due.order_by("due_at").select_for_update(skip_locked=True, of=("self",))
-        found = list(rows.values_list("id", flat=True)[:limit])
-        taken = DiscordInteraction.objects.filter(id__in=found)
-        taken.update(due_at=now + HELD, attempts=F("attempts") + 1)
-    return list(taken)
+    first = waiting.filter(~Exists(waiting.filter(**same, came_at__lt=OuterRef("came_at"))))
+    return claims.take(first, limit=limit, held=HELD)
 
 
 async def take(came: DiscordInteraction) -> None:

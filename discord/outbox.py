@@ -15,7 +15,7 @@ from conversations import threads
 from conversations.models import SAID, Item, ItemKind
 from discord import channels, wording
 from discord.models import DiscordChannel, DiscordInteraction, DiscordPlace, DiscordPost, PostState
-from median_site.lib import actors, clock
+from median_site.lib import actors, claims, clock
 from team import events
 from team.events import Kind
 from team.models import Event
@@ -51,19 +51,14 @@ def queue(linked: Iterable[Event], *, workspace_id: str) -> None:
 
 def claim(*, limit: int) -> list[DiscordPost]:
     """Take up to `limit` items that are due, each for one process; of a thread only the first that waits."""
-    if limit <= 0:
-        return []
     now = clock.now()
     waiting = DiscordPost.objects.filter(state=PostState.WAITING)
     earlier = waiting.filter(conversation=OuterRef("conversation"), item__lt=OuterRef("item"))
     channel = DiscordChannel.objects.filter(workspace=OuterRef("workspace"))
     takes_none = channel.filter(~Q(off="") | Q(quiet_until__gt=now))  # what was removed says so at the attempt
-    with transaction.atomic():
-        due = waiting.filter(~Exists(earlier), ~Exists(takes_none), due_at__lte=now).order_by("due_at")
-        found = list(due.select_for_update(skip_locked=True, of=("self",)).values_list("id", flat=True)[:limit])
-        taken = DiscordPost.objects.filter(id__in=found)
-        taken.update(due_at=now + HELD, claimed_at=now, attempts=F("attempts") + 1)
-    return list(taken.select_related("conversation__workspace", "conversation__customer", "item"))
+    due = waiting.filter(~Exists(earlier), ~Exists(takes_none))
+    due = due.select_related("conversation__workspace", "conversation__customer", "item")
+    return claims.take(due, limit=limit, held=HELD, claimed_at=now)
 
 
 def posted(post: DiscordPost) -> None:

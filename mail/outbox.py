@@ -9,13 +9,13 @@ from datetime import timedelta
 from typing import Final
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef
+from django.db.models import Exists, OuterRef
 
 from conversations import threads
 from conversations.models import Channel, Item, ItemKind
 from mail import channels
 from mail.models import Direction, EmailChannel, EmailMessage, Kind, MailState
-from median_site.lib import actors, clock, ids
+from median_site.lib import actors, claims, clock, ids
 from team import events
 from team.events import Kind as EventKind
 from team.models import Event
@@ -48,17 +48,10 @@ def queue(linked: Iterable[Event], *, workspace_id: str) -> None:
 
 def claim(*, limit: int) -> list[EmailMessage]:
     """Take up to `limit` mails that are due, each for one process; of a thread only the first that waits."""
-    if limit <= 0:
-        return []
-    now = clock.now()
     waiting = EmailMessage.objects.filter(state=MailState.WAITING)
     earlier = waiting.filter(conversation=OuterRef("conversation"), item__lt=OuterRef("item"))
-    with transaction.atomic():
-        due = waiting.filter(~Exists(earlier), due_at__lte=now).order_by("due_at")
-        found = list(due.select_for_update(skip_locked=True, of=("self",)).values_list("id", flat=True)[:limit])
-        taken = EmailMessage.objects.filter(id__in=found)
-        taken.update(due_at=now + HELD, claimed_at=now, attempts=F("attempts") + 1)
-    return list(taken.select_related("conversation__customer", "item", "workspace"))
+    due = waiting.filter(~Exists(earlier)).select_related("conversation__customer", "item", "workspace")
+    return claims.take(due, limit=limit, held=HELD, claimed_at=clock.now())
 
 
 def sent(mail: EmailMessage, *, service_id: str = "") -> None:

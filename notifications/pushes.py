@@ -8,11 +8,8 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Final
 
-from django.db import transaction
-from django.db.models import F
-
 from approvals.alerts.outbox import LEAVES
-from median_site.lib import clock, live
+from median_site.lib import claims, clock, live
 from notifications import browsers, preferences
 from notifications.models import Browser, Push, Topic
 from team.models import Event, Notification, Teammate
@@ -57,14 +54,8 @@ def test(teammate: Teammate) -> int:
 
 def claim(*, limit: int) -> list[Push]:
     """Take up to `limit` pushes that are due, each for one process."""
-    if limit <= 0:
-        return []
-    now = clock.now()
-    with transaction.atomic():
-        due = Push.objects.filter(due_at__lte=now).order_by("due_at").select_for_update(skip_locked=True)
-        taken = Push.objects.filter(id__in=list(due.values_list("id", flat=True)[:limit]))
-        taken.update(due_at=now + HELD, claimed_at=now, attempts=F("attempts") + 1)
-        return list(taken.select_related("browser__teammate__workspace", "browser__teammate__preference"))
+    pushes = Push.objects.select_related("browser__teammate__workspace", "browser__teammate__preference")
+    return claims.take(pushes, limit=limit, held=HELD, claimed_at=clock.now())
 
 
 def record(push: Push, outcome: Outcome) -> None:

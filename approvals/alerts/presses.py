@@ -5,8 +5,6 @@ from datetime import timedelta
 from typing import Final
 
 from django.conf import settings
-from django.db import transaction
-from django.db.models import F
 from django.urls import reverse
 
 from approvals import decisions
@@ -14,7 +12,7 @@ from approvals.alerts import links, outbox, wording
 from approvals.alerts.service import Pressed
 from approvals.alerts.wording import Asked
 from approvals.models import AlertChannel, AlertPress, ToolApproval
-from median_site.lib import clock, live, secrets
+from median_site.lib import claims, clock, live, secrets
 from median_site.lib.errors import DomainError
 from webhooks import outcomes
 from webhooks.told import Told
@@ -52,14 +50,8 @@ def asks(press: AlertPress) -> Asked | None:
 
 def claim(*, limit: int) -> list[AlertPress]:
     """Take up to `limit` presses that wait; each goes to one process."""
-    with transaction.atomic():
-        due = AlertPress.objects.filter(due_at__lte=clock.now(), attempts__lt=ATTEMPTS, channel__removed_at=None)
-        due = due.order_by("due_at").select_for_update(skip_locked=True, of=("self",))
-        ids = list(due.values_list("id", flat=True)[: max(0, limit)])
-        taken = AlertPress.objects.filter(id__in=ids)
-        if ids:
-            taken.update(due_at=clock.now() + HELD, attempts=F("attempts") + 1)
-        return list(taken.select_related("channel__workspace")) if ids else []
+    waiting = AlertPress.objects.filter(attempts__lt=ATTEMPTS, channel__removed_at=None)
+    return claims.take(waiting.select_related("channel__workspace"), limit=limit, held=HELD)
 
 
 def decide(press: AlertPress) -> str:
