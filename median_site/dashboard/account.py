@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.backends.utils import csrf_input
 from django.utils.functional import SimpleLazyObject
+from django.utils.html import format_html
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
@@ -22,8 +23,7 @@ def rail(request: HttpRequest) -> Mapping[str, object]:
         return {}
     open_ids = SimpleLazyObject(lambda: queue.counted(teammate))
     return {
-        # Made once for all forms of a page; Django would mask the token anew for each.
-        "csrf_input": SimpleLazyObject(lambda: csrf_input(request)),
+        "csrf_input": SimpleLazyObject(lambda: _in_forms(request, teammate)),
         "open_ids": open_ids,
         "unread_ids": SimpleLazyObject(lambda: open_ids["unread"]),
         "notice_ids": SimpleLazyObject(lambda: open_ids["notices"]),
@@ -31,6 +31,12 @@ def rail(request: HttpRequest) -> Mapping[str, object]:
         # Taken before anything is counted: a page never claims what it has not.
         "counted_at": times.millis(clock.now()),
     }
+
+
+def _in_forms(request: HttpRequest, teammate: Teammate) -> str:
+    """Django's token, and whom the page was made for (team.access.same_person). Once for all forms of a page, since
+    Django would mask the token anew for each."""
+    return format_html('{}<input type="hidden" name="as" value="{}">', csrf_input(request), teammate.id)
 
 
 @require_POST
