@@ -33,7 +33,7 @@ class Configured:
 @require_safe
 @teammate_required
 def page(request: TeammateRequest) -> HttpResponse:
-    context = _frame(request, "instructions") | {
+    context = {
         "model": configured(settings.MEDIAN_MODEL_URL, name=settings.MEDIAN_MODEL_NAME),
         "helper": configured(settings.MEDIAN_ASSISTANT_URL, name=settings.MEDIAN_ASSISTANT_NAME),
         "writer": configured(settings.MEDIAN_WRITEUP_URL, name=settings.MEDIAN_WRITEUP_NAME),
@@ -52,7 +52,7 @@ def change(request: TeammateRequest) -> HttpResponse:
 @require_safe
 @teammate_required
 def reviewer(request: TeammateRequest) -> HttpResponse:
-    context = _frame(request, "reviewer") | {
+    context = {
         "model": configured(settings.MEDIAN_REVIEWER_URL, name=settings.MEDIAN_REVIEWER_NAME),
         "record": record(request.teammate.workspace_id),
         "days": RECORD_OF.days,
@@ -71,7 +71,3 @@ def record(workspace_id: str) -> dict[str, int]:
     )
     counted = dict(done.values_list("outcome").annotate(number=Count("pk")))
     return {str(outcome): counted.get(outcome, 0) for outcome in ReviewOutcome}
-
-
-def _frame(request: TeammateRequest, here: str) -> dict[str, object]:
-    return {"tab": here, "may_manage": request.teammate.may_manage}

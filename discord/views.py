@@ -11,7 +11,6 @@ from discord import channels, connecting
 from discord.connecting import Found
 from median_site.lib.errors import Unusable
 from team.access import TeammateRequest, manager_required, require_manager, teammate_required
-from team.views import frame
 from tools import calls
 
 
@@ -57,7 +56,7 @@ def remove(request: TeammateRequest) -> HttpResponse:
 
 def _page(request: TeammateRequest, *, found: Sequence[Found] = ()) -> HttpResponse:
     channel = channels.of(request.teammate.workspace_id)
-    context = frame(request, "discord") | {
+    context = {
         "channel": channel,
         "found": found,
         "hook": connecting.hook(request.teammate.workspace_id),

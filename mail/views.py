@@ -11,7 +11,6 @@ from django.views.decorators.http import require_POST, require_safe
 from mail import channels, delivery, mailboxes, polling, sending
 from mail.models import EmailMessage, Kind, MailState, Security
 from team.access import TeammateRequest, manager_required, require_manager, same_person, teammate_required
-from team.views import frame
 
 _ASIDE: Final = 20
 
@@ -109,7 +108,7 @@ def _page(request: TeammateRequest, **shown: object) -> HttpResponse:
         "aside": _aside(request.teammate.workspace_id),
         **dict.fromkeys(("tested", "test_error", "look", "is_busy")),
     }
-    response = render(request, "mail/page.html", frame(request, "email") | context | shown)
+    response = render(request, "mail/page.html", context | shown)
     response.headers["HX-Replace-Url"] = reverse("mail:page")
     return response
 

@@ -12,7 +12,6 @@ from notifications import browsers, preferences, pushes
 from notifications.models import Rhythm, Topic
 from team import sessions
 from team.access import TeammateRequest, same_person, teammate_required
-from team.views import frame
 
 
 @require_safe
@@ -86,7 +85,7 @@ def worker(request: HttpRequest) -> HttpResponse:
 
 
 def _page(request: TeammateRequest, *, tested: int | None = None) -> HttpResponse:
-    context = frame(request, "notifications") | {
+    context = {
         "preference": preferences.of(request.teammate),
         "topics": Topic.choices,
         "rhythms": Rhythm.choices,

@@ -7,14 +7,13 @@ from django.views.decorators.http import require_POST, require_safe
 
 from team import roster, sessions
 from team.access import TeammateRequest, same_person, teammate_required
-from team.views import frame
 
 
 @require_safe
 @teammate_required
 def page(request: TeammateRequest) -> HttpResponse:
     kinds = list(Authenticator.objects.filter(user_id=request.teammate.user_id).values_list("type", flat=True))
-    context = frame(request, "account") | {
+    context = {
         "sessions": sessions.listed(request.teammate.user, current=request.session.session_key or ""),
         "has_app": Authenticator.Type.TOTP in kinds,
         "passkeys": kinds.count(Authenticator.Type.WEBAUTHN),

@@ -7,7 +7,6 @@ from django.views.decorators.http import require_POST, require_safe
 from team import api_keys
 from team.access import TeammateRequest, manager_required, require_manager, teammate_required
 from team.models import ApiKey
-from team.views import frame
 
 
 @require_safe
@@ -36,4 +35,4 @@ def revoke(request: TeammateRequest, key_id: str) -> HttpResponse:
 def _page(request: TeammateRequest, *, made: ApiKey | None = None, plain: str = "") -> HttpResponse:
     keys = api_keys.listed(request.teammate.workspace_id)
     context = {"keys": keys, "scopes": api_keys.SCOPES, "made": made, "plain": plain}
-    return render(request, "team/keys.html", frame(request, "keys") | context)
+    return render(request, "team/keys.html", context)

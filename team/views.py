@@ -18,7 +18,7 @@ from team.models import Invitation, Role
 @require_safe
 @teammate_required
 def workspace(request: TeammateRequest) -> HttpResponse:
-    context = frame(request, "workspace") | {
+    context = {
         "zones": workspaces.zones(),
         "retention": workspaces.RETENTION,
         "is_owner": request.teammate.role == Role.OWNER,
@@ -92,14 +92,9 @@ def remove(request: TeammateRequest, teammate_id: str) -> HttpResponse:
     return redirect("account_login" if teammate_id == request.teammate.id else "team:people")
 
 
-def frame(request: TeammateRequest, here: str) -> dict[str, object]:
-    """What every page of Settings shows around its own part."""
-    return {"tab": here, "may_manage": request.teammate.may_manage}
-
-
 def _people(request: TeammateRequest, *, made: Invitation | None = None, link: str = "") -> HttpResponse:
     workspace_id = request.teammate.workspace_id
-    context = frame(request, "people") | {
+    context = {
         "people": roster.listed(workspace_id),
         "invitations": invitations.listed(workspace_id),
         "roles": list(Role) if request.teammate.role == Role.OWNER else [Role.ADMIN, Role.MEMBER],

@@ -56,7 +56,7 @@ def differences(request: TeammateRequest) -> HttpResponse:
     """What publishing would change, and the button that does it."""
     shown = http_overview.summary(request.teammate.workspace_id)
     seen = tool_versions.fingerprint([draft.definition for draft in shown.drafts])
-    return _page(request, "tools/http_publish.html", http=shown, seen=seen)
+    return render(request, "tools/http_publish.html", {"http": shown, "seen": seen})
 
 
 @require_POST
@@ -69,7 +69,8 @@ def publish(request: TeammateRequest) -> HttpResponse:
 @require_safe
 @teammate_required
 def versions(request: TeammateRequest) -> HttpResponse:
-    return _page(request, "tools/http_versions.html", versions=http_overview.versions(request.teammate.workspace_id))
+    context = {"versions": http_overview.versions(request.teammate.workspace_id)}
+    return render(request, "tools/http_versions.html", context)
 
 
 @require_safe
@@ -80,7 +81,8 @@ def version(request: TeammateRequest, number: int) -> HttpResponse:
     shown, newest = tool_versions.find(by, number), tool_versions.newest(by.workspace_id)
     held = tool_versions.definitions(shown)
     changes = http_definitions.diff(tool_versions.definitions(newest), held)
-    return _page(request, "tools/http_version.html", version=shown, newest=newest, held=held, changes=changes)
+    context = {"version": shown, "newest": newest, "held": held, "changes": changes}
+    return render(request, "tools/http_version.html", context)
 
 
 @require_POST
@@ -111,16 +113,9 @@ def import_document(request: TeammateRequest) -> HttpResponse:
 def _form(
     request: TeammateRequest, typed: Typed, *, draft_id: str = "", faults: list[Fault] | None = None
 ) -> HttpResponse:
-    shown = http_form.by_field(faults or [])
-    return _page(
-        request, "tools/http_tool.html", typed=typed, draft_id=draft_id, faults=shown, status=422 if faults else 200
-    )
+    context = {"typed": typed, "draft_id": draft_id, "faults": http_form.by_field(faults or [])}
+    return render(request, "tools/http_tool.html", context, status=422 if faults else 200)
 
 
 def _import(request: TeammateRequest, *, made: Imported | None = None) -> HttpResponse:
-    return _page(request, "tools/http_import.html", made=made, given=request.POST)
-
-
-def _page(request: TeammateRequest, template: str, *, status: int = 200, **shown: object) -> HttpResponse:
-    context = {"here": "agent", "may_manage": request.teammate.may_manage, **shown}
-    return render(request, template, context, status=status)
+    return render(request, "tools/http_import.html", {"made": made, "given": request.POST})

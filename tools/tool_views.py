@@ -54,8 +54,6 @@ def test(request: TeammateRequest, tool_name: str) -> HttpResponse:
 
 def _tool(request: TeammateRequest, shown: Tool, *, tested: Trial | None = None, lower: str = "") -> HttpResponse:
     context = {
-        "here": "agent",
-        "may_manage": request.teammate.may_manage,
         "tool": shown,
         "risk_line": risk.line(shown.risk),
         "is_rated_here": rating.is_rated_here(shown),

@@ -95,8 +95,6 @@ def _page(request: TeammateRequest, *, added: Endpoint | None = None, secret: st
     workspace = request.teammate.workspace
     tools = overview.tools(workspace.id)
     context = {
-        "here": "agent",
-        "may_manage": request.teammate.may_manage,
         "endpoints": overview.endpoints(workspace.id, tools),
         "tools": tools,
         "is_full": sum(row.tool.switched_on for row in tools) >= roster.SWITCHED_ON_LIMIT,
@@ -112,8 +110,6 @@ def _page(request: TeammateRequest, *, added: Endpoint | None = None, secret: st
 
 def _endpoint(request: TeammateRequest, shown: Endpoint, *, secret: str = "") -> HttpResponse:
     context = {
-        "here": "agent",
-        "may_manage": request.teammate.may_manage,
         "endpoint": shown,
         "syncs": overview.last_syncs(shown),
         "secret": secret,

@@ -10,7 +10,6 @@ from django.views.decorators.http import require_POST, require_safe
 from team import facets
 from team.access import TeammateRequest, manager_required, require_manager, teammate_required
 from team.events import Kind
-from team.views import frame
 from webhooks import deliveries, subscriptions
 from webhooks.models import Off, Webhook
 
@@ -98,7 +97,7 @@ def _detail(request: TeammateRequest, webhook: Webhook, *, secret: str = "") -> 
 
 def _rendered(request: TeammateRequest, template: str, context: dict[str, object], *, path: str) -> HttpResponse:
     """The page. A press may lead to another one: what the browser would load again is the one that is shown."""
-    response = render(request, template, frame(request, "webhooks") | context)
+    response = render(request, template, context)
     response.headers["HX-Replace-Url"] = path
     return response
 

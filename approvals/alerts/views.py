@@ -13,7 +13,6 @@ from django.views.decorators.http import require_POST, require_safe
 from approvals.alerts import channels, links, sending
 from approvals.models import Service
 from team.access import TeammateRequest, manager_required, require_manager, same_person, teammate_required
-from team.views import frame
 from tools import calls
 from webhooks.told import Told
 
@@ -60,7 +59,7 @@ def remove(request: TeammateRequest, service: Service) -> HttpResponse:
 @teammate_required
 def own(request: TeammateRequest) -> HttpResponse:
     """The users of Slack and Discord that decide in this teammate's name."""
-    context = frame(request, "account") | {"links": links.listed(request.teammate.actor)}
+    context: dict[str, object] = {"links": links.listed(request.teammate.actor)}
     return _rendered(request, "alerts/own.html", context, path=reverse("alerts:own"))
 
 
@@ -79,14 +78,14 @@ def link(request: TeammateRequest, code: str) -> HttpResponse:
         same_person(request)
         links.confirm(code, by=request.teammate.actor)
         return redirect("alerts:own")
-    context = frame(request, "account") | {"press": links.pending(code, by=request.teammate.actor)}
+    context = {"press": links.pending(code, by=request.teammate.actor)}
     return render(request, "alerts/link.html", context)
 
 
 def _page(request: TeammateRequest, *, tested: str = "", told: Told | None = None) -> HttpResponse:
     workspace_id = request.teammate.workspace_id
     hooks = {each: f"{settings.MEDIAN_URL}{reverse(f'alert-hooks:{each}', args=[workspace_id])}" for each in Service}
-    context = frame(request, "alerts") | {
+    context = {
         "channels": {each.value: channels.active(workspace_id, each) for each in Service},
         "hooks": hooks,
         "new_slack_app": _NEW_APP + quote(json.dumps(manifest(hooks[Service.SLACK]))),

@@ -7,13 +7,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from team import workspaces
 from team.access import TeammateRequest, manager_required, teammate_required
-from team.views import frame
 
 
 @require_safe
 @teammate_required
 def page(request: TeammateRequest) -> HttpResponse:
-    return render(request, "widget/settings.html", frame(request, "widget") | {"address": settings.MEDIAN_URL})
+    return render(request, "widget/settings.html", {"address": settings.MEDIAN_URL})
 
 
 @require_POST

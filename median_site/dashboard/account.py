@@ -17,13 +17,15 @@ from team.models import Teammate
 
 
 def rail(request: HttpRequest) -> Mapping[str, object]:
-    """What the rail of a teammate's page shows. A context processor; it asks nothing unless a template looks."""
+    """What every page of a teammate may show: the rail's counts above all. A context processor; it asks nothing unless
+    a template looks."""
     teammate = getattr(request, "teammate", None)
     if not isinstance(teammate, Teammate):
         return {}
     open_ids = SimpleLazyObject(lambda: queue.counted(teammate))
     return {
         "csrf_input": SimpleLazyObject(lambda: _in_forms(request, teammate)),
+        "may_manage": teammate.may_manage,
         "open_ids": open_ids,
         "unread_ids": SimpleLazyObject(lambda: open_ids["unread"]),
         "notice_ids": SimpleLazyObject(lambda: open_ids["notices"]),

@@ -49,7 +49,6 @@ def page(request: TeammateRequest) -> HttpResponse:
         "follows": found.newer is None and by.may_follow,
         "is_newest": is_newest,
         "read_at": read_at,
-        "may_export": request.teammate.may_manage,
         "types": Type,
         "outcomes": Outcome,
         "tools": _tools(workspace),

@@ -6,13 +6,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from conversations import saved_replies
 from team.access import TeammateRequest, manager_required, teammate_required
-from team.views import frame
 
 
 @require_safe
 @teammate_required
 def page(request: TeammateRequest) -> HttpResponse:
-    context = frame(request, "replies") | {"replies": saved_replies.listed(request.teammate.workspace_id)}
+    context = {"replies": saved_replies.listed(request.teammate.workspace_id)}
     return render(request, "inbox/saved_replies.html", context)
 
 
