@@ -10,14 +10,13 @@ from django.views.decorators.http import require_POST, require_safe
 from discord import channels, connecting
 from discord.connecting import Found
 from median_site.lib.errors import Unusable
-from team.access import TeammateRequest, manager_required, require_manager, teammate_required
+from team.access import TeammateRequest, manager_required
 from tools import calls
 
 
 @require_safe
-@teammate_required
+@manager_required
 def page(request: TeammateRequest) -> HttpResponse:
-    require_manager(request.teammate)
     return _page(request)
 
 

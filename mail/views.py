@@ -10,15 +10,14 @@ from django.views.decorators.http import require_POST, require_safe
 
 from mail import channels, delivery, mailboxes, polling, sending
 from mail.models import EmailMessage, Kind, MailState, Security
-from team.access import TeammateRequest, manager_required, require_manager, same_person, teammate_required
+from team.access import TeammateRequest, manager_required, teammate_required
 
 _ASIDE: Final = 20
 
 
 @require_safe
-@teammate_required
+@manager_required
 def page(request: TeammateRequest) -> HttpResponse:
-    require_manager(request.teammate)
     return _page(request)
 
 
@@ -81,7 +80,6 @@ def remove_mailbox(request: TeammateRequest) -> HttpResponse:
 @teammate_required
 def retry(request: TeammateRequest, item_id: int) -> HttpResponse:
     """From a thread: its push shows what came of it."""
-    same_person(request)
     conversation = delivery.retry(item_id, by=request.teammate.actor)
     if request.headers.get("HX-Request"):
         return HttpResponse(status=204)

@@ -11,7 +11,7 @@ from median_site.lib.errors import NotFound
 from notifications import browsers, preferences, pushes
 from notifications.models import Rhythm, Topic
 from team import sessions
-from team.access import TeammateRequest, same_person, teammate_required
+from team.access import TeammateRequest, teammate_required
 
 
 @require_safe
@@ -23,7 +23,6 @@ def page(request: TeammateRequest) -> HttpResponse:
 @require_POST
 @teammate_required
 def save(request: TeammateRequest) -> HttpResponse:
-    same_person(request)
     given = request.POST
     preferences.save(
         request.teammate, push=given.getlist("push"), mail=given.getlist("mail"), rhythm=given.get("rhythm", ""),
@@ -36,7 +35,6 @@ def save(request: TeammateRequest) -> HttpResponse:
 @teammate_required
 def add_browser(request: TeammateRequest) -> HttpResponse:
     """What the browser got from its push service."""
-    same_person(request)
     given = request.POST
     browsers.add(
         request.teammate, address=given.get("endpoint", ""), p256dh=given.get("p256dh", ""),
@@ -49,7 +47,6 @@ def add_browser(request: TeammateRequest) -> HttpResponse:
 @require_POST
 @teammate_required
 def remove_browser(request: TeammateRequest, browser_id: str) -> HttpResponse:
-    same_person(request)
     browsers.remove(request.teammate, browser_id)
     return redirect("notifications:page")
 
@@ -57,7 +54,6 @@ def remove_browser(request: TeammateRequest, browser_id: str) -> HttpResponse:
 @require_POST
 @teammate_required
 def test(request: TeammateRequest) -> HttpResponse:
-    same_person(request)
     return _page(request, tested=pushes.test(request.teammate))
 
 

@@ -46,7 +46,10 @@ def teammate_of(request: HttpRequest) -> Teammate | None:
 def teammate_required(
     view: Callable[..., HttpResponseBase],
 ) -> Callable[..., HttpResponseBase]:
-    """Let only a teammate in, as `request.teammate`; others are sent to sign in, the whole page and no piece of it."""
+    """Let only a teammate in, as `request.teammate`, and a press only from a page that was made for them.
+
+    Others are sent to sign in, the whole page and no piece of it.
+    """
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
@@ -55,6 +58,8 @@ def teammate_required(
             return _sign_in(request)
         guarded_request = cast(TeammateRequest, request)
         guarded_request.teammate = teammate
+        if request.method == "POST":
+            _same_person(guarded_request)
         with times.in_zone(teammate.workspace.zone):
             return view(guarded_request, *args, **kwargs)
 
@@ -62,13 +67,13 @@ def teammate_required(
 
 
 def manager_required(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Let only owners and admins change something, and only from a page that was made for them."""
+    """Let only owners and admins in."""
 
     @teammate_required
     @wraps(view)
     def guarded(request: TeammateRequest, *args: object, **kwargs: object) -> HttpResponseBase:
-        same_person(request)
-        require_manager(request.teammate)
+        if not request.teammate.may_manage:
+            raise NotAllowed
         return view(request, *args, **kwargs)
 
     return guarded
@@ -90,7 +95,7 @@ def acting_as(request: HttpRequest) -> str:
     return request.headers.get("X-Median-As") or request.POST.get("as", "")
 
 
-def same_person(request: TeammateRequest) -> None:
+def _same_person(request: TeammateRequest) -> None:
     """Refuse a press on a page that was made for somebody else, who signed in here before: it shows another name."""
     named = acting_as(request)
     if named and named != request.teammate.id:
@@ -101,9 +106,3 @@ def same_person(request: TeammateRequest) -> None:
 def require_owner(teammate: Teammate) -> None:
     if teammate.role != Role.OWNER:
         raise NotAllowed("Only owners can do this.")
-
-
-def require_manager(teammate: Teammate) -> None:
-    """Owners and admins only."""
-    if not teammate.may_manage:
-        raise NotAllowed

@@ -6,7 +6,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from team import roster, sessions
-from team.access import TeammateRequest, same_person, teammate_required
+from team.access import TeammateRequest, teammate_required
 
 
 @require_safe
@@ -25,7 +25,6 @@ def page(request: TeammateRequest) -> HttpResponse:
 @require_POST
 @teammate_required
 def rename(request: TeammateRequest) -> HttpResponse:
-    same_person(request)
     roster.rename(by=request.teammate.actor, name=request.POST.get("name", ""))
     return redirect("team:account")
 
@@ -33,7 +32,6 @@ def rename(request: TeammateRequest) -> HttpResponse:
 @require_POST
 @teammate_required
 def end_session(request: TeammateRequest, session_id: int) -> HttpResponse:
-    same_person(request)
     sessions.end(request.teammate.user, session_id)
     return redirect("team:account")
 
@@ -41,6 +39,5 @@ def end_session(request: TeammateRequest, session_id: int) -> HttpResponse:
 @require_POST
 @teammate_required
 def end_other_sessions(request: TeammateRequest) -> HttpResponse:
-    same_person(request)
     sessions.end_others(request.teammate.user, current=request.session.session_key or "")
     return redirect("team:account")

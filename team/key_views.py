@@ -5,14 +5,13 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from team import api_keys
-from team.access import TeammateRequest, manager_required, require_manager, teammate_required
+from team.access import TeammateRequest, manager_required
 from team.models import ApiKey
 
 
 @require_safe
-@teammate_required
+@manager_required
 def page(request: TeammateRequest) -> HttpResponse:
-    require_manager(request.teammate)
     return _page(request)
 
 

@@ -8,16 +8,15 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from team import facets
-from team.access import TeammateRequest, manager_required, require_manager, teammate_required
+from team.access import TeammateRequest, manager_required
 from team.events import Kind
 from webhooks import deliveries, subscriptions
 from webhooks.models import Off, Webhook
 
 
 @require_safe
-@teammate_required
+@manager_required
 def page(request: TeammateRequest) -> HttpResponse:
-    require_manager(request.teammate)
     context = {"webhooks": subscriptions.listed(request.teammate.workspace_id), "kinds": _kinds(), "chosen": []}
     return _rendered(request, "webhooks/page.html", context, path=reverse("webhooks:page"))
 
@@ -32,9 +31,8 @@ def add(request: TeammateRequest) -> HttpResponse:
 
 
 @require_safe
-@teammate_required
+@manager_required
 def detail(request: TeammateRequest, webhook_id: str) -> HttpResponse:
-    require_manager(request.teammate)
     return _detail(request, subscriptions.find(request.teammate.actor, webhook_id))
 
 

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from approvals.alerts import channels, links, sending
 from approvals.models import Service
-from team.access import TeammateRequest, manager_required, require_manager, same_person, teammate_required
+from team.access import TeammateRequest, manager_required, teammate_required
 from tools import calls
 from webhooks.told import Told
 
@@ -20,9 +20,8 @@ _NEW_APP: Final = "https://api.slack.com/apps?new_app=1&manifest_json="
 
 
 @require_safe
-@teammate_required
+@manager_required
 def page(request: TeammateRequest) -> HttpResponse:
-    require_manager(request.teammate)
     return _page(request)
 
 
@@ -66,7 +65,6 @@ def own(request: TeammateRequest) -> HttpResponse:
 @require_POST
 @teammate_required
 def unlink(request: TeammateRequest, link_id: str) -> HttpResponse:
-    same_person(request)
     links.remove(link_id, by=request.teammate.actor)
     return redirect("alerts:own")
 
@@ -75,7 +73,6 @@ def unlink(request: TeammateRequest, link_id: str) -> HttpResponse:
 def link(request: TeammateRequest, code: str) -> HttpResponse:
     """What the link opens that an unlinked presser was told: a question, and its answer."""
     if request.method == "POST":
-        same_person(request)
         links.confirm(code, by=request.teammate.actor)
         return redirect("alerts:own")
     context = {"press": links.pending(code, by=request.teammate.actor)}

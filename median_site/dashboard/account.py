@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 
 from median_site.dashboard import queue
 from median_site.lib import clock, times
-from team.access import TeammateRequest, same_person, teammate_required
+from team.access import TeammateRequest, teammate_required
 from team.models import Teammate
 
 
@@ -36,7 +36,7 @@ def rail(request: HttpRequest) -> Mapping[str, object]:
 
 
 def _in_forms(request: HttpRequest, teammate: Teammate) -> str:
-    """Django's token, and whom the page was made for (team.access.same_person). Once for all forms of a page, since
+    """Django's token, and whom the page was made for (team.access). Once for all forms of a page, since
     Django would mask the token anew for each."""
     return format_html('{}<input type="hidden" name="as" value="{}">', csrf_input(request), teammate.id)
 
@@ -45,7 +45,6 @@ def _in_forms(request: HttpRequest, teammate: Teammate) -> str:
 @teammate_required
 def theme(request: TeammateRequest) -> HttpResponse:
     """Keep the theme (light, dark, or empty for the system's) with the account, so that no script runs before paint."""
-    same_person(request)
     wanted = request.POST.get("theme", "")
     user = request.teammate.user
     user.theme = wanted if wanted in {"light", "dark"} else ""

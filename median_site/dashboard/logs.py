@@ -15,7 +15,7 @@ from median_site.dashboard.keyset import Place
 from median_site.lib import clock, times
 from median_site.lib.errors import NotFound
 from team import chain
-from team.access import TeammateRequest, require_manager, teammate_required
+from team.access import TeammateRequest, manager_required, teammate_required
 from team.facets import Outcome, Type
 from team.models import Event, Teammate, Workspace
 from tools.models import Tool
@@ -59,10 +59,9 @@ def page(request: TeammateRequest) -> HttpResponse:
 
 
 @require_safe
-@teammate_required
+@manager_required
 def download(request: TeammateRequest, form: str) -> HttpResponseBase:
     """Every event that the filter lists, newest first, as CSV or as JSON lines, written while it is read."""
-    require_manager(request.teammate)
     if form not in export.FORMS:
         raise NotFound
     return export.response(request.teammate.workspace, by=Filter.of(request.GET), form=form)
