@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from discord import channels, connecting
@@ -61,6 +60,4 @@ def _page(request: TeammateRequest, *, found: Sequence[Found] = ()) -> HttpRespo
         "hook": connecting.hook(request.teammate.workspace_id),
         "invitation": connecting.invitation(channel) if channel else "",
     }
-    response = render(request, "discord/page.html", context)
-    response.headers["HX-Replace-Url"] = reverse("discord:page")
-    return response
+    return render(request, "discord/page.html", context)

@@ -106,9 +106,7 @@ def _page(request: TeammateRequest, **shown: object) -> HttpResponse:
         "aside": _aside(request.teammate.workspace_id),
         **dict.fromkeys(("tested", "test_error", "look", "is_busy")),
     }
-    response = render(request, "mail/page.html", context | shown)
-    response.headers["HX-Replace-Url"] = reverse("mail:page")
-    return response
+    return render(request, "mail/page.html", context | shown)
 
 
 def _aside(workspace_id: str) -> list[EmailMessage]:

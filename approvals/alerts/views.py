@@ -57,9 +57,10 @@ def remove(request: TeammateRequest, service: Service) -> HttpResponse:
 @require_safe
 @teammate_required
 def own(request: TeammateRequest) -> HttpResponse:
-    """The users of Slack and Discord that decide in this teammate's name."""
-    context: dict[str, object] = {"links": links.listed(request.teammate.actor)}
-    return _rendered(request, "alerts/own.html", context, path=reverse("alerts:own"))
+    """The users of Slack and Discord that decide in this teammate's name. A link's page leads here, too."""
+    response = render(request, "alerts/own.html", {"links": links.listed(request.teammate.actor)})
+    response.headers["HX-Replace-Url"] = reverse("alerts:own")
+    return response
 
 
 @require_POST
@@ -89,14 +90,7 @@ def _page(request: TeammateRequest, *, tested: str = "", told: Told | None = Non
         "tested": tested,
         "told": told,
     }
-    return _rendered(request, "alerts/page.html", context, path=reverse("alerts:page"))
-
-
-def _rendered(request: TeammateRequest, template: str, context: dict[str, object], *, path: str) -> HttpResponse:
-    """A press leads to this page: what the browser would load again is the one that is shown."""
-    response = render(request, template, context)
-    response.headers["HX-Replace-Url"] = path
-    return response
+    return render(request, "alerts/page.html", context)
 
 
 def manifest(hook: str) -> dict[str, object]:
