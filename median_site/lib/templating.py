@@ -1,6 +1,7 @@
 """The Jinja2 environment of every page and fragment: what templates may call. Nothing here knows who is asking."""
 
 import zlib
+from collections.abc import Callable
 from datetime import datetime
 from functools import lru_cache
 from typing import Final
@@ -15,6 +16,13 @@ from median_site.lib import text, times
 # For settings.TEMPLATES.
 ENVIRONMENT: Final = "median_site.lib.templating.environment"
 TONES: Final = 6
+# Moments as texts, and as elements by `time`.
+_WRITTEN: Final[dict[str, Callable[[datetime], str]]] = {
+    "clock": times.clock,
+    "seconds": times.seconds,
+    "when": times.when,
+    "deadline": times.deadline,
+}
 _CHANNELS: Final = {"widget": "Widget", "email": "Email", "discord": "Discord", "api": "API"}
 
 
@@ -30,12 +38,9 @@ def environment(*, loader: BaseLoader, auto_reload: bool, **_: object) -> Enviro
     )
     made.globals.update(static=static, url=url, icon=icon, channel=channel, time=time)
     made.filters.update(
-        clock=times.clock,
-        seconds=times.seconds,
-        when=times.when,
+        _WRITTEN,
         day=times.day,
         date=times.short_day,
-        deadline=times.deadline,
         moment=times.moment,
         iso=times.iso,
         millis=times.millis,
@@ -68,9 +73,9 @@ def channel(name: str) -> Markup:
     return icon("code" if name == "api" else name, _CHANNELS[name])
 
 
-def time(moment: datetime) -> Markup:
-    """A moment of the day, such as 13:58. A thread has one at each message: a macro would take twice as long."""
-    return Markup(f'<time datetime="{times.iso(moment)}">{times.clock(moment)}</time>')  # noqa: S704  # nobody's text
+def time(moment: datetime, written: str = "clock") -> Markup:
+    """A moment as it is written by that filter. A thread has one at each message: a macro would take twice as long."""
+    return Markup(f'<time datetime="{times.iso(moment)}">{_WRITTEN[written](moment)}</time>')  # noqa: S704  # nobody's text
 
 
 def initials(name: str) -> str:
