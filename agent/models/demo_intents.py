@@ -5,7 +5,7 @@ No decisions here: `demo` decides which row applies and whether the call may go 
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agent.models import demo_phrases as phrases
 from agent.models.base import ToolSpec
@@ -223,19 +223,12 @@ REFUND_ORDER = Intent(
     done=phrases.refund,
 )
 ACTIONS = (
-    Intent(
+    replace(
+        REFUND_ORDER,
         tool="refundSmallOrder",
-        ability="ask for a refund",
-        what="refund",
-        wanted=REFUND,
-        unwanted=NO_REFUND,
-        takes=("orderNumber", "reason"),
-        inputs=_refund_inputs,
-        missing={"orderNumber": WHICH_ORDER, "reason": WHICH_REASON},
         question="Shall I refund {orderNumber} in full{sum_of}, back to the card you paid with?",
         asks_first=True,
         applies=_is_small,
-        done=phrases.refund,
     ),
     REFUND_ORDER,
     Intent(
