@@ -12,6 +12,7 @@ from team.models import Teammate
 from tests import emptying
 from tests import world as worlds
 from tests.endpoint import Endpoint, shop_endpoint
+from tests.model_server import ModelServer, model_server
 from tests.world import World
 from tools.models import EndpointSync
 
@@ -49,6 +50,12 @@ def world(db: None) -> World:
 def endpoint() -> Iterator[Endpoint]:
     with shop_endpoint(worlds.SECRET) as served:
         yield served
+
+
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    with model_server() as server:
+        yield server
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from conversations.models import ItemKind
 from tests import agent_process
 from tests import world as worlds
 from tests.endpoint import Endpoint
-from tests.model_server import ModelServer, Request, model_server
+from tests.model_server import ModelServer, Request
 from tests.waiting import until
 from tests.world import World
 
@@ -84,12 +84,6 @@ def company() -> Iterator[Company]:
         finally:
             for event in company.held.values():
                 event.set()
-
-
-@pytest.fixture
-def model() -> Iterator[ModelServer]:
-    with model_server() as server:
-        yield server
 
 
 @pytest.fixture

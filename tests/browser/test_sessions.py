@@ -31,6 +31,21 @@ def page(open_window: OpenWindow, web: WebProcess) -> Page:
     return open_window(web.url)
 
 
+def sign_in_as_sam(page: Page) -> None:
+    page.goto("/accounts/login/")
+    sign_in(page, "sam@fernhill.example")
+    expect(page).to_have_url(re.compile("/inbox/$"))
+
+
+def sign_in_elsewhere(page: Page, email: str) -> None:
+    """Another tab of the same browser signs out, and in again."""
+    second = page.context.new_page()
+    second.goto("/inbox/")
+    sign_out(second)
+    sign_in(second, email)
+    expect(second).to_have_url(re.compile("/inbox/"))
+
+
 def sign_in(page: Page, email: str, password: str = PASSWORD) -> None:
     page.get_by_label("Email").fill(email)
     page.get_by_label("Password").fill(password)
@@ -90,23 +105,15 @@ def test_a_press_after_the_session_ended_moves_the_whole_page_to_the_sign_in(
 def test_a_page_of_sam_decides_nothing_once_kim_has_signed_in(
     world: World, approval: ToolApproval, page: Page, complaints: Complaints
 ) -> None:
-    page.goto("/accounts/login/")
-    sign_in(page, "sam@fernhill.example")
-    expect(page).to_have_url(re.compile("/inbox/$"))
+    sign_in_as_sam(page)
     deafen(page)
     open_card(page, world)
-    second = page.context.new_page()
-    second.goto("/inbox/")
-    sign_out(second)
-    sign_in(second, "kim@fernhill.example")
-    expect(second).to_have_url(re.compile("/inbox/"))
+    sign_in_elsewhere(page, "kim@fernhill.example")
 
     approve = card_of(page).locator("[data-approve]")
     approve.click()
 
-    expect(page.locator(".toast")).to_contain_text(
-        "You are signed in as Kim now. Reload the page; nothing was done."
-    )  # fmt: skip
+    expect(page.locator(".toast")).to_contain_text("You are signed in as Kim now. Reload the page; nothing was done.")
     assert ToolApproval.objects.get().state == State.PENDING
     complaints.take("409")
 
@@ -114,16 +121,10 @@ def test_a_page_of_sam_decides_nothing_once_kim_has_signed_in(
 def test_a_page_still_works_after_the_same_person_signed_in_again(
     world: World, approval: ToolApproval, page: Page
 ) -> None:
-    page.goto("/accounts/login/")
-    sign_in(page, "sam@fernhill.example")
-    expect(page).to_have_url(re.compile("/inbox/$"))
+    sign_in_as_sam(page)
     deafen(page)
     open_card(page, world)
-    second = page.context.new_page()
-    second.goto("/inbox/")
-    sign_out(second)
-    sign_in(second, "sam@fernhill.example")
-    expect(second).to_have_url(re.compile("/inbox/"))
+    sign_in_elsewhere(page, "sam@fernhill.example")
 
     card_of(page).locator("[data-approve]").click()
 
@@ -134,9 +135,7 @@ def test_a_page_still_works_after_the_same_person_signed_in_again(
 def test_going_back_after_signing_out_shows_nothing_of_a_customer(
     world: World, approval: ToolApproval, page: Page
 ) -> None:
-    page.goto("/accounts/login/")
-    sign_in(page, "sam@fernhill.example")
-    expect(page).to_have_url(re.compile("/inbox/$"))
+    sign_in_as_sam(page)
     open_card(page, world)
     page.locator("#reply").fill("A draft about Ana")
     # As when the saving of a draft ends while the signing out is already on its way.

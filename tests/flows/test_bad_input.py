@@ -23,7 +23,7 @@ from tests import agent_process
 from tests import world as worlds
 from tests.approvals.requests import request
 from tests.flows.conftest import Chat
-from tests.model_server import ModelServer, calls, model_server, says
+from tests.model_server import ModelServer, calls, says
 from tests.socket_server import Connection, Request, Responder, SocketServer, answer
 from tests.waiting import until
 from tests.world import World
@@ -60,12 +60,6 @@ GARBAGE = bytes_of(b"\x00\xffSSH-2.0-OpenSSH_9.6\r\n")
 HALF = bytes_of(answer(b'{"refunded":true}')[:-5])
 REDIRECT = bytes_of(answer(b"", "Location: https://evil.example/", status="302 Found"))
 DECLINED = bytes_of(answer(b'{"error":{"code":"declined","message":"No funds."}}', status="500 Oops"))
-
-
-@pytest.fixture
-def model() -> Iterator[ModelServer]:
-    with model_server() as server:
-        yield server
 
 
 @pytest.fixture

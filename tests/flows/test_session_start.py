@@ -19,7 +19,7 @@ from conversations.models import Conversation
 from median_site.lib import clock
 from tests import agent_process
 from tests import world as worlds
-from tests.model_server import ModelServer, calls, model_server, says
+from tests.model_server import ModelServer, calls, says
 from tests.socket_server import Connection, Request, SocketServer
 from tests.tools.http_tools_at_hand import base, draft
 from tests.waiting import until
@@ -56,12 +56,6 @@ def shop() -> Iterator[Shop]:
         yield made
         for event in made.held.values():
             event.set()
-
-
-@pytest.fixture
-def model() -> Iterator[ModelServer]:
-    with model_server() as server:
-        yield server
 
 
 @pytest.fixture
