@@ -30,7 +30,7 @@ from conversations import threads  # noqa: E402
 from median_site.lib.db import in_thread  # noqa: E402
 from tests import agent_process  # noqa: E402
 from tests import world as worlds  # noqa: E402
-from tests.approvals.racers import HEAD_START_S, PEOPLE, Script, racing  # noqa: E402
+from tests.approvals.racers import HEAD_START_S, PEOPLE, Racers, Script, racing  # noqa: E402
 from tools import calls  # noqa: E402
 from tools.models import Endpoint, ToolRun  # noqa: E402
 
@@ -128,16 +128,21 @@ def at_once(world: worlds.World) -> None:
     who = ["teammate", world.fernhill.id, world.sam.id, world.sam.name]
     os.environ.pop("MEDIAN_DATABASE_POOL")  # the others each have a connection of their own
     with racing(agent_process.database_url()) as racers:
-        racers.race([[]] * PEOPLE)
+        decide(world, racers, people=PEOPLE, count=10 * PEOPLE, who=who)  # connected, and its plans kept
         for people in (1, 8, 64):
-            asked = requests(world, RACED)
-            scripts: list[Script] = [[] for _ in range(PEOPLE)]
-            for place in range(people):
-                scripts[place * PEOPLE // people] = [(0, "approve", [each, who]) for each in asked[place::people]]
-            began = time.perf_counter()
-            racers.race(scripts)
-            took = time.perf_counter() - began - HEAD_START_S
+            took = decide(world, racers, people=people, count=RACED, who=who)
             harness.report(f"{people} deciding", [took / RACED], a_second=round(RACED / took))
+
+
+def decide(world: worlds.World, racers: Racers, *, people: int, count: int, who: list[str]) -> float:
+    """Seconds that so many people take for so many decisions."""
+    asked = requests(world, count)
+    scripts: list[Script] = [[] for _ in range(PEOPLE)]
+    for place in range(people):
+        scripts[place * PEOPLE // people] = [(0, "approve", [each, who]) for each in asked[place::people]]
+    began = time.perf_counter()
+    racers.race(scripts)
+    return time.perf_counter() - began - HEAD_START_S
 
 
 @asynccontextmanager
