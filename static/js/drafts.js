@@ -6,7 +6,6 @@
   const { text } = form.elements;
   const other = form.querySelector("[data-other]");
   const key = `median-draft-${document.body.dataset.as}-${form.dataset.thread}`;
-  const cookie = () => document.cookie.split("; ").find((pair) => pair.startsWith("median_csrf="))?.split("=")[1] ?? "";
   const drafts = { reply: { text: "", kept: "", version: 0 }, note: { text: "", kept: "", version: 0 } };
   let timer = 0, saving = null, sending = false, composing = false, replaced = "";
 
@@ -41,7 +40,7 @@
   async function post(name, keepalive) {
     const draft = drafts[name], typed = draft.text;
     const body = new URLSearchParams({ mode: name, text: typed, base: draft.version });
-    const headers = { "X-CSRFToken": cookie(), "X-Median-As": document.body.dataset.as, "HX-Request": "true" };
+    const headers = { ...pressHeaders(), "HX-Request": "true" };
     const answer = await fetch(form.dataset.draft, { method: "POST", body, headers, keepalive, signal: AbortSignal.timeout(PATIENCE) });
     if (!answer.ok) return; // Signed out, or nothing to write to: it stays in this tab.
     const saved = await answer.json();

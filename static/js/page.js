@@ -1,14 +1,17 @@
 // What every page of the dashboard needs: the CSRF header, versions that never go back, toasts, dialogs, theme, sign-out.
+// What a press says of itself: Django's token, which another tab's sign-in renews, and whom the page was made for.
+const pressHeaders = () => ({
+  "X-CSRFToken": document.cookie.split("; ").find((pair) => pair.startsWith("median_csrf="))?.split("=")[1] ?? "",
+  "X-Median-As": document.body.dataset.as,
+});
+
 (() => {
   "use strict";
   const body = document.body;
-  const cookie = (name) => document.cookie.split("; ").find((pair) => pair.startsWith(`${name}=`))?.split("=")[1] ?? "";
 
   // htmx
 
-  body.addEventListener("htmx:configRequest", ({ detail }) => {
-    detail.headers["X-CSRFToken"] = cookie("median_csrf");
-  });
+  body.addEventListener("htmx:configRequest", ({ detail }) => Object.assign(detail.headers, pressHeaders()));
   // An answer that was overtaken by a push does not paint over it.
   body.addEventListener("htmx:beforeSwap", (event) => {
     const { target, serverResponse, xhr } = event.detail;
