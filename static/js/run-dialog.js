@@ -39,9 +39,7 @@
 
   // Whether it may run
 
-  function fields() {
-    return [...form().querySelectorAll("input:not([type=hidden]), textarea, select")].filter((field) => field.checkVisibility());
-  }
+  const fields = () => [...form().querySelectorAll("input:not([type=hidden]), textarea, select")].filter((field) => field.checkVisibility());
 
   function check() {
     const left = new Set(), answered = new Set();
@@ -65,11 +63,8 @@
     box.nextElementSibling.textContent = time.value ? `Sent as ${time.value}${seconds}${zone.value}` : "";
   }
 
-  function zoneAt(time) {
-    const minutes = -new Date(time || Date.now()).getTimezoneOffset();
-    const two = (number) => String(Math.floor(number)).padStart(2, "0");
-    return `${minutes < 0 ? "-" : "+"}${two(Math.abs(minutes) / 60)}:${two(Math.abs(minutes) % 60)}`;
-  }
+  // As in +01:00; said as GMT+01:00, or as GMT alone.
+  const zoneAt = (time) => new Date(time || Date.now()).toLocaleString("en", { timeZoneName: "longOffset" }).split("GMT")[1]?.slice(0, 6) || "+00:00";
   const grow = (line) => { line.rows = Math.min(line.value.split("\n").length, 8); }; // where there is no field-sizing
 
   function prepare() {
