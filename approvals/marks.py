@@ -14,13 +14,13 @@ def add(*, to: Statement, source: str = "moved", failed: bool = False, still_ope
     again = "union all select conversation_id, state, label, requested_at from moved" if still_open else ""
     to.add(
         "decidable",
-        "select conversation_id, state, tool_label as label, requested_at from approvals_toolapproval a"  # noqa: S608
+        "select conversation_id, state, tool_label as label, requested_at from approvals_toolapproval a"  # noqa: S608  # names in the code
         f" where conversation_id in (select conversation_id from {source}) and state in ('reviewing', 'pending')"
         f" and id not in (select id from moved) {again}",  # looked up in a hash, however many moved
     )
     to.add(
         "marks",
-        "select coming.conversation_id, count(*) filter (where state = 'pending') as waiting,"  # noqa: S608
+        "select coming.conversation_id, count(*) filter (where state = 'pending') as waiting,"  # noqa: S608  # names in the code
         " case when bool_or(state = 'pending') then 'waiting' when bool_or(state = 'reviewing') then 'reviewing'"
         f" else {mark} end as mark,"
         " case when count(state) > 0 then (array_agg(decidable.label order by state, requested_at desc))[1]"

@@ -287,7 +287,7 @@ def _advance(
         values += [excerpt, at]
     with connection.cursor() as cursor:
         cursor.execute(
-            f"update conversations_conversation set {', '.join(sets)} where id = %s returning version",  # noqa: S608
+            f"update conversations_conversation set {', '.join(sets)} where id = %s returning version",  # noqa: S608  # names in the code
             [*values, conversation.id],
         )
         conversation.version = cast(int, cursor.fetchone()[0])

@@ -74,5 +74,5 @@ def _erase_some(model: type[models.Model], workspace_id: str) -> int:
     some = f"select ctid from {table} where workspace_id = %s limit %s"  # noqa: S608  # a table of our own
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("select set_config('median.log_retention', 'on', true)")  # rows of the log may go, in here
-        cursor.execute(f"delete from {table} where ctid = any(array({some}))", [workspace_id, BATCH])  # noqa: S608
+        cursor.execute(f"delete from {table} where ctid = any(array({some}))", [workspace_id, BATCH])  # noqa: S608  # names in the code
         return int(cursor.rowcount)

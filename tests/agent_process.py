@@ -37,7 +37,7 @@ def in_thread(model: Model, *, writer: Model | None = None, helper: Model | None
 @contextmanager
 def as_process(**environment: str) -> Iterator[subprocess.Popen[bytes]]:
     """`manage.py agent` on the test's database; killed on leaving if it still runs."""
-    process = subprocess.Popen(  # noqa: S603
+    process = subprocess.Popen(
         [sys.executable, "manage.py", "agent"],
         cwd=ROOT,
         env={**os.environ, "MEDIAN_DATABASE_URL": database_url(), **environment},

@@ -230,7 +230,7 @@ def _add_move(over: Sequence[tuple[ToolRun, Outcome]], *, was: RunState, to: Sta
     row = "(%s::text, %s::text, %s::text, %s::jsonb, %s::text, %s::jsonb, %s::text)"
     to.add(
         "moved",
-        "update tools_toolrun r set state = %s, ended_at = %s, code = %s, http_status = %s,"  # noqa: S608
+        "update tools_toolrun r set state = %s, ended_at = %s, code = %s, http_status = %s,"  # noqa: S608  # names in the code
         f" {', '.join(f'{name} = over.{name}' for name in columns)}"
         f" from (values {', '.join([row] * len(over))}) over (id, {', '.join(columns)})"
         " where r.id = over.id and r.state = %s returning r.workspace_id, r.conversation_id, r.id, r.tool_name,"

@@ -20,7 +20,7 @@ from tools.models import ToolRun
 
 router = Router()
 
-_RUN: Final = f"select {lib_rows.columns(ToolRun, of='run')} from tools_toolrun run where run.id = %s"  # noqa: S608
+_RUN: Final = f"select {lib_rows.columns(ToolRun, of='run')} from tools_toolrun run where run.id = %s"  # noqa: S608  # names in the code
 
 # An answer that was written already, and its shape.
 Decided = Annotated[HttpResponse, answers.Approval]

@@ -254,7 +254,7 @@ def _unread(rows: QuerySet[Conversation], teammate: Teammate, *, limit: int) -> 
     marked = _marked(rows, teammate).order_by(*NEWEST)
     looked_at = marked.values("id", "last_at", "attention", "read")[:LOOK]  # type: ignore[misc]  # annotated
     sql, values = looked_at.query.sql_with_params()
-    unread = f"select id from ({sql}) looked_at where attention > read order by last_at desc, id desc limit {limit}"  # noqa: S608
+    unread = f"select id from ({sql}) looked_at where attention > read order by last_at desc, id desc limit {limit}"  # noqa: S608  # as below
     return rows.filter(id__in=RawSQL(unread, values))  # noqa: S611  # the ORM's own
 
 

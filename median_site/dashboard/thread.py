@@ -27,7 +27,7 @@ _PAGE: Final = f"{_ITEMS} and number < %s order by number desc limit {PAGE + 1}"
 _NOTES: Final = f"{_ITEMS} and kind = 'note' order by number desc limit {NOTES}"
 _RUNS: Final = f"""
     select {rows.columns(ToolRun, of="run")} from tools_toolrun run
-     where workspace_id = %s and conversation_id = %s and id = any(%s)"""  # noqa: S608
+     where workspace_id = %s and conversation_id = %s and id = any(%s)"""  # noqa: S608  # names in the code
 _REQUESTS: Final = f"""
     select {rows.columns(ToolApproval, of="approval")}, {rows.columns(Tool, of="tool")},
            {rows.columns(ToolRun, of="run")}
@@ -36,7 +36,7 @@ _REQUESTS: Final = f"""
       left join tools_toolrun run on run.id = approval.id
      where approval.workspace_id = %s and approval.conversation_id = %s
        and (approval.id = any(%s) or approval.state in ('reviewing', 'pending', 'denied'))
-     order by approval.requested_at, approval.id"""  # noqa: S608
+     order by approval.requested_at, approval.id"""  # noqa: S608  # names in the code
 
 
 @dataclass(frozen=True, slots=True)

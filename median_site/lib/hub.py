@@ -90,7 +90,7 @@ class Topic:
                 ask = Ask(self._workspace_id, id, since, people, self._board.scene(self._workspace_id, id))
                 try:
                     pushes = await in_thread(self._feed.render, ask)
-                except Exception:  # noqa: BLE001  # Whatever it was: nobody moved on, the next doorbell tries again.
+                except Exception:  # Whatever it was: nobody moved on, the next doorbell tries again.
                     log.exception("Feed %s could not be rendered", self._feed.name)
                 else:
                     self._hand_out(pushes, sockets, since)

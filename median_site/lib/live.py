@@ -94,14 +94,14 @@ def changed_all(kind: str, things: Iterable[tuple[str, str, int]]) -> None:
 def bells_of(kind: str, *, source: str) -> str:
     """`changed`, for a statement that rings by itself (lib.statement): of rows with workspace_id, id, version."""
     return (  # the kinds and sources are the code's own
-        f"select 'workspace.' || workspace_id, jsonb_build_object('type', 'changed', 'workspace', workspace_id,"  # noqa: S608
+        f"select 'workspace.' || workspace_id, jsonb_build_object('type', 'changed', 'workspace', workspace_id,"  # noqa: S608  # names in the code
         f" 'kind', '{kind}', 'id', id, 'version', version) from {source}"
     )
 
 
 def wakes(name: str, *, source: str) -> str:
     """`wake`, for such a statement, if there is a row in `source`."""
-    return f"select '{name}', '{{\"type\":\"wake\"}}'::jsonb where exists (select from {source})"  # noqa: S608
+    return f"select '{name}', '{{\"type\":\"wake\"}}'::jsonb where exists (select from {source})"  # noqa: S608  # names in the code
 
 
 def group_of(workspace_id: str) -> str:

@@ -177,7 +177,7 @@ class Board:
             places[place.thread].append((socket, place))
         try:
             await in_thread(self._tell, [self._bell(thread, places[thread]) for thread in threads])
-        except Exception:  # noqa: BLE001  # Whatever it was: the next beat says it again.
+        except Exception:  # Whatever it was: the next beat says it again.
             log.warning("Who is here could not be told", exc_info=True)
 
     def _bell(self, thread: Thread, places: list[tuple[Watcher, _Place]]) -> Bell:

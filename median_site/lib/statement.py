@@ -64,7 +64,7 @@ class Statement:
         """
         current = layer.current()
         rung = " union all ".join(sql for sql, _ in self._bells)
-        bells = f"(select {current.RING} from ({rung}) bell (of, message))" if rung else "null"  # noqa: S608
+        bells = f"(select {current.RING} from ({rung}) bell (of, message))" if rung else "null"  # noqa: S608  # names in the code
         parts = ", ".join(f"{name} as ({sql})" for name, (sql, _) in self._parts.items())
         written = [value for _, held in [*self._parts.values(), *self._bells] for value in held]
         sql = f"with recursive {parts} select {bells}, {give}"

@@ -194,7 +194,7 @@ def _is_deep(value: Json) -> bool:
     """Whether it may be nested too deep. It keeps no paths and so costs a fraction of a walk."""
     level: list[Json] = [value] if type(value) in _HOLDERS else []
     for _ in range(MAX_DEPTH):
-        held = [part if type(part) is list else part.values() for part in level]  # type: ignore[union-attr]
+        held = [part if type(part) is list else part.values() for part in level]  # type: ignore[union-attr]  # _HOLDERS
         level = [part for parts in held for part in parts if type(part) in _HOLDERS]
         if not level:
             return False

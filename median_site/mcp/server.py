@@ -62,7 +62,7 @@ async def _call(context: Context, asked: types.CallToolRequestParams) -> types.C
         raise MCPError(types.INVALID_REQUEST, error.message) from error
     except DomainError as error:
         return _refused(error)
-    except Exception:  # noqa: BLE001  # the SDK would tell the client what it says
+    except Exception:  # The SDK would tell the client what it says
         logger.exception("%s broke", asked.name)
         return _refused(DomainError("Something broke on our side. It was logged.", code="server_error"))
     text = strict_json.dumps(given)  # type: ignore[arg-type]  # the shapes are JSON

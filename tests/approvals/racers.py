@@ -46,7 +46,7 @@ class Racers:
         start = time.monotonic() + HEAD_START_S
         shares = [scripts[at : at + THREADS] for at in range(0, PEOPLE, THREADS)]
         for process, share in zip(self._processes, shares, strict=True):
-            print(json.dumps({"start": start, "scripts": share}), file=process.stdin, flush=True)  # noqa: T201
+            print(json.dumps({"start": start, "scripts": share}), file=process.stdin, flush=True)
         return [result for process in self._processes for result in json.loads(next(iter(process.stdout or ())))]
 
     def close(self) -> None:

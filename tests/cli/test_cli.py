@@ -47,7 +47,7 @@ class Terminal:
         }
         given |= {"PYTHONPATH": str(SDK), "MEDIAN_URL": self.url, "MEDIAN_API_KEY": self.key, **environment}
         command = [sys.executable, "-m", "median_cli.main", *words]
-        return subprocess.run(command, env=given, input=stdin, capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
+        return subprocess.run(command, env=given, input=stdin, capture_output=True, text=True, timeout=60, check=False)
 
 
 @dataclass

@@ -40,12 +40,12 @@ def shop(served: Served) -> MCPServer:
     server = MCPServer("Shop")
 
     @server.tool(annotations=ToolAnnotations(title="Find stock", read_only_hint=True))
-    def findStock(sku: str) -> dict[str, int]:  # noqa: N802
+    def findStock(sku: str) -> dict[str, int]:
         """How many are in stock."""
         return {sku: 7}
 
     @server.tool(annotations=ToolAnnotations(destructive_hint=True))
-    def dropOrder(number: str, context: Context) -> str:  # noqa: N802
+    def dropOrder(number: str, context: Context) -> str:
         """Drop an order."""
         served.metas.append(dict(context.request_context.meta or {}))
         raise ToolError(f"Order {number} has left already.")

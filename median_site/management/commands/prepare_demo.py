@@ -17,7 +17,7 @@ from median_site.lib.secrets import UnsealError
 class Command(BaseCommand):
     help = "Migrate, install the recurring jobs, and make the demo's workspace unless it is there."
     # The demo waits for this command, and the checks would only import every page.
-    requires_system_checks: list[str] = []  # noqa: RUF012
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", dest="as_json", help="print the facts as one line of JSON")
