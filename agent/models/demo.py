@@ -86,8 +86,10 @@ def _respond(reading: Reading, *, tools: Mapping[str, ToolSpec]) -> Move:
     if any(question in reading.last_reply for question in OPEN_QUESTIONS):
         if reading.said_never_mind:
             return left_alone
-        # The answer to an open question belongs to what was asked for before it.
-        return _match("\n".join(reading.matter), reading, tools=tools) or _talk(reading, tools=tools)
+        # The answer to an open question belongs to what was asked for before it; a question of their own is none.
+        move = _match("\n".join(reading.matter), reading, tools=tools)
+        is_same = isinstance(move, str) and move in reading.last_reply and reading.text.rstrip().endswith("?")
+        return _talk(reading, tools=tools) if move is None or is_same else move
     asked = _asked_about(reading, tools=tools)
     if asked and reading.said_yes:
         needs_yes = asked.asks_first or asked.question_start in reading.last_reply

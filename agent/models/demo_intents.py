@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from agent.models import demo_phrases as phrases
 from agent.models.base import ToolSpec
-from agent.models.demo_reading import Reading, newest
+from agent.models.demo_reading import ORDER, Reading, newest
 from median_site.lib.strict_json import Json
 
 WHICH_ORDER = "Which order is it? The number looks like ORD-1042."
@@ -183,7 +183,8 @@ ORDER_STATUS = Intent(
     ability="look up an order",
     what="order",
     wanted=_words(
-        r"\bORD-\d|\b(?:my|the|an) (?:order|parcel|package|delivery)\b|\btrack\w*|\b(?:deliver|arriv|ship)\w*"
+        rf"{ORDER.pattern}|\b(?:my|the|an) (?:order|parcel|package|delivery)\b|\btrack\w*"
+        r"|(?<!do you )(?<!does )\b(?:deliver|arriv|ship)\w*"
         r"|\border status\b|\bwhere(?:'s| is| are) my (?!refund|money|invoice|receipt)"
     ),
     takes=("orderNumber",),

@@ -22,7 +22,10 @@ KINDS: dict[str, Kind] = {
     "denied_before": "denied_before",
     "error": "error",
 }
-ORDER = re.compile(r"\bORD-\d+\b", re.I)
+# As it is printed, and as people shorten it: order 1042, #1042, or the number alone.
+ORDER = re.compile(
+    r"\bORD[- ]?(\d+)\b|\border (?:number |no\.? ?|#)?(\d{3,})\b|#(\d{3,})\b|^[^\w\n]*(\d{4,})[^\w\n]*$", re.I | re.M
+)
 CUSTOMER_NAME = re.compile(
     r"""(?:\bcustomer(?:'s)?\ name(?:\ is)? | \bgo\ by\ the\ name | ^[\s*-]*name | "name") \s*:?\s*"?
     (?!(?:unknown|none|null|not)\b) ([^\W\d_][\w'-]{0,39})""",
@@ -147,7 +150,7 @@ def kind_of(result: Json) -> Kind:
 
 def orders_in(text: str) -> list[str]:
     """The order numbers that a text names, in its order."""
-    return [number.upper() for number in ORDER.findall(text)]
+    return [f"ORD-{''.join(number)}" for number in ORDER.findall(text)]
 
 
 def newest(texts: Sequence[str], pattern: re.Pattern[str]) -> str | None:

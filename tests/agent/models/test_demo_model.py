@@ -118,6 +118,26 @@ async def test_it_asks_for_one_missing_thing_at_a_time() -> None:
     assert chat.made == [("refundOrder", {"orderNumber": "ORD-1042", "reason": "goodwill"})]
 
 
+@pytest.mark.parametrize(
+    "written", ["ORD-1042", "ord 1042", "Order 1042, please", "it's order no. 1042", "#1042", "1042"]
+)
+async def test_an_order_is_known_by_its_number_however_it_is_written(written: str) -> None:
+    chat = Chat()
+    await chat.write("Where is my parcel?")
+    await chat.write(written)
+    assert chat.made == [("orderStatus", {"orderNumber": "ORD-1042"})]
+
+
+async def test_what_is_asked_instead_of_an_answer_is_not_met_with_the_same_question() -> None:
+    chat = Chat()
+    await chat.write("Where is my parcel?")
+    assert (
+        await chat.write("Which kettle is the best?") == f"I'm the demo model, Ana, so I can't answer that. {ABILITIES}"
+    )
+    await chat.write("ORD-1042")
+    assert chat.made == [("orderStatus", {"orderNumber": "ORD-1042"})]
+
+
 async def test_a_question_can_be_dropped() -> None:
     chat = Chat()
     await chat.write("I want a refund")
@@ -290,6 +310,7 @@ async def test_everyday_words_for_a_tool_are_understood(text: str, said: str) ->
     [
         ("Hello!", f"Hi Ana, I'm Median AI. How can I help? {ABILITIES}"),
         ("What's the weather like?", f"I'm the demo model, Ana, so I can't answer that. {ABILITIES}"),
+        ("Do you ship to Norway?", f"I'm the demo model, Ana, so I can't answer that. {ABILITIES}"),
         ("", f"I'm the demo model, Ana, so I can't answer that. {ABILITIES}"),
         ("What can you do?", f"I'm Median AI, and the demo model answers for me. {ABILITIES}"),
         ("are you a robot", f"I'm Median AI, and the demo model answers for me. {ABILITIES}"),
