@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 _BULK: Final = {"bulk", "list", "junk", "auto_reply", "auto-reply"}
 _HEADERS: Final = (
     "list-id", "list-unsubscribe-post", "x-autoreply", "x-autorespond", "x-autoresponder", "x-mailer-daemon",
-    "x-failed-recipients", "x-auto-response-from", "x-loop", "feedback-id",
+    "x-failed-recipients", "x-auto-response-from", "x-loop",
 )  # fmt: skip
 _SUBJECTS: Final = re.compile(
     r"^(re:\s*|aw:\s*)*(automatic reply|auto-?reply|auto:|out of (the )?office|abwesenheitsnotiz|automatische antwort"
@@ -52,6 +52,8 @@ def why(message: Message, *, sender: str, subject: str) -> str:
         return "X-Auto-Response-Suppress"
     if str(message.get("Return-Path", "-")).strip() == "<>":
         return "no return path"
+    if message.get_content_type() == "multipart/report":  # that a mail was read, or called spam
+        return "a report"
     if not sender:
         return "no sender"
     if sender.lower().startswith(_DAEMONS):

@@ -120,7 +120,7 @@ def _into_thread(mail: Incoming, row: EmailMessage, *, customer: Customer, route
 
 
 def _body(mail: Incoming, *, with_subject: bool, files: Sequence[str]) -> str:
-    said = mail.said.strip()
+    said = "" if text.is_blank(mail.said) else mail.said.strip()
     head = f"Subject: {mail.subject}\n\n" if with_subject and mail.subject else ""
     whole = head + (said or ("" if files and not head else NO_TEXT))
     return whole if len(whole) <= writing.TEXT_LIMIT else whole[: writing.TEXT_LIMIT - len(_CUT)] + _CUT

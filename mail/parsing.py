@@ -18,12 +18,19 @@ from typing import Final
 from mail import automatic, html_text, quoting
 from mail.automatic import Bounce
 from mail.quoting import Split
+from tools import bodies
 
 SIZE_LIMIT: Final = 25 * 1024**2
 _MOST_PARTS: Final = 200
 _DEEPEST: Final = 20
-_ID: Final = re.compile(r"<\s*([^<>\s]{1,900}(?:\s+[^<>\s]+)*)\s*>")
+# Python's parser makes objects of every line and header, and reads some in the square of their length.
+_MOST_LINES: Final = 500_000
+_MOST_HEADERS: Final = 1_000  # of one part
+_HEADER_LIMIT: Final = 20_000
+_ID: Final = re.compile(r"<\s*([^<>\s]+(?:\s+[^<>\s]+)*)\s*>")
 _MOST_IDS: Final = 100
+_ID_LIMIT: Final = 900
+_ADDRESS_LIMIT: Final = 254  # RFC 5321
 _ADDRESS: Final = re.compile(r"[^\s@<>\"(),:;\\\[\]]{1,64}@[^\s@<>\"(),:;\\\[\]]{1,250}")
 _RECIPIENTS: Final = ("To", "Cc", "Delivered-To", "X-Original-To", "Envelope-To", "X-Forwarded-To")
 _LEFT_OUT: Final = {"application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature"}
@@ -57,13 +64,16 @@ class Incoming:
 
 def parse(raw: bytes) -> Incoming:
     """The mail in these bytes, of at most SIZE_LIMIT, which the caller has checked."""
+    raw = raw.lstrip(b"\xef\xbb\xbf\r\n")  # what a program that hands it in may put before its first header
     try:
-        message: Message = BytesParser(policy=policy.compat32).parsebytes(raw)
+        if max(raw.count(b"\n"), raw.count(b"\r")) > _MOST_LINES:
+            raise ValueError("more lines than a mail has")
+        message: Message = BytesParser(_Part, policy=policy.compat32).parsebytes(raw)
         body = _Body()
         body.read(message, depth=0)
         split, files = body.split(), body.files
     except (RecursionError, ValueError, TypeError, LookupError, AttributeError, HeaderParseError):
-        message = BytesHeaderParser(policy=policy.compat32).parsebytes(raw[:200_000])
+        message = BytesHeaderParser(_Part, policy=policy.compat32).parsebytes(raw[:200_000])
         split, files = Split(UNREADABLE, ""), [("message.eml", raw)]
     senders = _addresses(message, "From") or _addresses(message, "Sender")
     name, sender = senders[0] if senders else ("", "")
@@ -87,6 +97,14 @@ def parse(raw: bytes) -> Incoming:
 def delivered_to(mail: Incoming, recipient: str) -> Incoming:
     """The mail, with an address that its headers may not name: whoever handed it in knows."""
     return replace(mail, recipients=(recipient, *mail.recipients))
+
+
+class _Part(Message):
+    """A mail or a part of one, without what its headers have beyond any that people's programs write."""
+
+    def set_raw(self, name: str, value: str) -> None:
+        if len(self) < _MOST_HEADERS:
+            super().set_raw(name, value[:_HEADER_LIMIT])
 
 
 class _Body:
@@ -154,14 +172,16 @@ def _decoded(part: Message) -> str:
     data = data if isinstance(data, bytes) else b""
     named = str(part.get_content_charset() or "utf-8")
     if named in _UNSURE:
-        try:
-            return data.decode()
-        except UnicodeDecodeError:
-            named = "windows-1252"
+        return _guessed(data)
+    return data.decode(bodies.charset(named), "replace").removeprefix("\ufeff")
+
+
+def _guessed(data: bytes) -> str:
+    """UTF-8, or else what older programs write."""
     try:
-        return data.decode(named, "replace").removeprefix("\ufeff")
-    except (LookupError, ValueError):
-        return data.decode("utf-8", "replace")
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("windows-1252", "replace")
 
 
 def _unflowed(text: str, *, drops_space: bool) -> str:
@@ -211,8 +231,14 @@ def _payload(part: Message) -> list[object]:
     return list(payload) if isinstance(payload, list) else []
 
 
+def _values(message: Message, name: str) -> list[str]:
+    """A header's values, each on one line. What is not ASCII in them stands there unencoded, as some programs do."""
+    found = (str(value) for key, value in message.raw_items() if key.lower() == name.lower())
+    return [" ".join(_guessed(each.encode("utf-8", "surrogateescape")).split()) for each in found]
+
+
 def _text(message: Message, name: str) -> str:
-    return _decode_words(str(message.get(name, "")))
+    return _decode_words(next(iter(_values(message, name)), ""))
 
 
 def _decode_words(value: str) -> str:
@@ -226,11 +252,18 @@ def _decode_words(value: str) -> str:
 
 def _addresses(message: Message, name: str) -> list[tuple[str, str]]:
     """Names and addresses of a header, those that are addresses; a name is read only after it was told from one."""
-    values = [" ".join(str(value).split()) for value in message.get_all(name, [])][:50]
-    found = [(_decode_words(shown), address.strip().lower()) for shown, address in getaddresses(values)]
+    values = _values(message, name)[:50]
+    try:
+        found = [(_decode_words(shown), address.strip().lower()) for shown, address in getaddresses(values)]
+    except RecursionError:  # brackets within brackets
+        found = []
     if not any(address for _, address in found):  # headers that break the grammar, and still name somebody
         found = [("", each.lower()) for value in values for each in _ADDRESS.findall(value)]
-    return [(shown, address) for shown, address in found if _ADDRESS.fullmatch(address)]
+    return [(shown, address) for shown, address in found if _is_address(address)]
+
+
+def _is_address(text: str) -> bool:
+    return len(text) <= _ADDRESS_LIMIT and text.isprintable() and bool(_ADDRESS.fullmatch(text))
 
 
 def _references(message: Message) -> tuple[str, ...]:
@@ -240,10 +273,10 @@ def _references(message: Message) -> tuple[str, ...]:
 
 def _ids(message: Message, name: str) -> list[str]:
     """Ids in angle brackets, however they are folded and parted; one without brackets is taken as it is."""
-    value = " ".join(str(each) for each in message.get_all(name, []))
+    value = " ".join(_values(message, name)).replace("\0", "")
     found = ["".join(each.split()) for each in _ID.findall(value)]
-    bare = value.strip()
-    return found or ([bare[:900]] if bare and "@" in bare and not re.search(r"\s", bare) else [])
+    bare = [value] if "@" in value and " " not in value else []
+    return [each[:_ID_LIMIT] for each in found or bare]
 
 
 def _digest(message: Message, split: Split, files: list[tuple[str, bytes]]) -> str:

@@ -12,7 +12,7 @@ from tools.unpacking import TooMuch, Unpacking
 BYTES_OF_A_CHARACTER: Final = 16
 
 _CHARSET: Final = re.compile(r"""charset\s*=\s*["']?([^\s"';]+)""", re.IGNORECASE)
-# Python's own inventions, not charsets that a server could mean.
+# Python's own inventions, not charsets that anybody could mean; to read a long text by some takes for ever.
 _NOT_CHARSETS: Final = {"idna", "punycode", "raw-unicode-escape", "unicode-escape"}
 
 
@@ -80,14 +80,16 @@ class Body:
         return self._decoded - self._characters
 
 
-def _charset(content_type: str) -> str:
-    """The charset that a Content-Type declares if Python knows it as one, else UTF-8."""
-    found = _CHARSET.search(content_type)
-    if not found:
-        return "utf-8"
+def charset(name: str) -> str:
+    """The charset that is declared by this name if Python knows it as one, else UTF-8."""
     try:
-        known = codecs.lookup(found[1]).name
+        known = codecs.lookup(name).name
         b"x".decode(known, "ignore")  # some codecs make no text
     except (LookupError, ValueError):
         return "utf-8"
     return "utf-8" if known in _NOT_CHARSETS else known
+
+
+def _charset(content_type: str) -> str:
+    found = _CHARSET.search(content_type)
+    return charset(found[1]) if found else "utf-8"

@@ -297,6 +297,28 @@ def test_what_cannot_be_stored_is_replaced(hand_in: Hand) -> None:
     assert texts(thread(), "customer") == ["Subject: a␀b\n\nnul ␀ and >"]
 
 
+@pytest.mark.parametrize(
+    ("mail", "sender"),
+    [
+        pytest.param(b"From: a\0b@example.com", "", id="NUL in the sender"),
+        pytest.param(b"From: " + b"a" * 64 + b"@" + b"b" * 246 + b".com", "", id="a sender beyond any address"),
+        pytest.param(b"From: " + b"(" * 5_000 + b"\r\n a@example.com", "a@example.com", id="brackets in brackets"),
+        pytest.param(b"From: a@example.com\r\nTo: " + b"a:" * 5_000, "a@example.com", id="groups in groups"),
+        pytest.param(b"From: a@example.com\r\nReferences: <a\0b@x>", "a@example.com", id="NUL in an id"),
+        pytest.param(b"From: a@example.com\r\nMessage-ID: <" + b"a" * 800 + b"\r\n " + b"b" * 500 + b"@x>",
+                     "a@example.com", id="a long id"),
+        pytest.param(b"From: a@example.com\r\n\r\n\0\x01\x02", "a@example.com", id="nothing that shows"),
+    ],
+)  # fmt: skip
+def test_no_mail_is_refused_for_ever(mail: bytes, sender: str, hand_in: Hand) -> None:
+    assert hand_in(mail + b"\r\n\r\n") == 204
+
+    row = EmailMessage.objects.get()
+    assert (row.address, row.kind) == (sender, Kind.MESSAGE if sender else Kind.AUTOMATIC)
+    said = Item.objects.filter(conversation__channel=Channel.EMAIL).values_list("text", flat=True)
+    assert list(said) == ([inbound.NO_TEXT] if sender else [])
+
+
 def test_only_who_knows_the_token_hands_in_and_nothing_too_large(channel: EmailChannel, client: Client) -> None:
     path = f"/channels/email/{channels.token_of(channel)}"
     answers = [

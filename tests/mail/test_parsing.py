@@ -128,6 +128,10 @@ def test_html_is_read_as_text(html: str, said: str, quoted: str) -> None:
         pytest.param(raw("--b\r\n\r\nHi", 'Content-Type: multipart/mixed; boundary="b"'), "Hi", [], id="never closed"),
         pytest.param(raw("Hi", "Content-Type: multipart/mixed"), "Hi", [], id="no boundary"),
         pytest.param(mixed(*[PLAIN + "x"] * 300), parsing.UNREADABLE, ["message.eml"], id="300 parts"),
+        pytest.param(raw("a\n" * 500_001), parsing.UNREADABLE, ["message.eml"], id="more lines than are read"),
+        pytest.param(raw("az" * 50_000, "Content-Type: text/plain; charset=punycode"), "az" * 50_000, [],
+                     id="no charset"),
+        pytest.param(raw("Hi", "Content-Type: text/plain;" + "a=b;" * 200_000), "Hi", [], id="200,000 parameters"),
         pytest.param(b"", "", [], id="nothing"),
     ],
 )  # fmt: skip
@@ -158,6 +162,7 @@ def test_a_mail_nested_too_deep_is_kept_as_a_file(depth: int) -> None:
         ('"Ana <ana@example.com>" <eve@evil.example>', "eve@evil.example", ""),
         ("ana@example.com", "ana@example.com", ""),
         ("Ana <ana@example.com>, Eve <eve@evil.example>", "ana@example.com", "Ana"),
+        ("Zoé Müller <zoé@bücher.example>", "zoé@bücher.example", "Zoé Müller"),  # unencoded
         ("=?broken?=", "", ""),
         ("undisclosed-recipients:;", "", ""),
     ],
@@ -183,6 +188,8 @@ def test_ids_are_read_however_they_are_written() -> None:
         ("List-Id: <news.example.com>", "list-id"),
         ("Return-Path: <>", "no return path"),
         ("X-Auto-Response-Suppress: All", "X-Auto-Response-Suppress"),
+        ("Content-Type: multipart/report; report-type=disposition-notification", "a report"),
+        ("Feedback-ID: 1.eu-west-1.x:AmazonSES", ""),  # on everything that leaves through some relays
         ("Auto-Submitted: no", ""),
         ("X-Priority: 1", ""),
     ],
@@ -197,7 +204,7 @@ def test_an_automatic_mail_is_known(line: str, why: str) -> None:
 def test_an_automatic_subject_is_known(subject: str) -> None:
     mail = f"From: Ana <ana@example.com>\r\nSubject: {subject}\r\n\r\nHi".encode()
 
-    assert parsing.parse(mail).automatic == "a subject of automatic replies"
+    assert parsing.parse(b"\r\n" + mail).automatic == "a subject of automatic replies"
 
 
 def test_copies_of_a_mail_have_one_digest_and_other_mails_do_not() -> None:
