@@ -15,7 +15,7 @@ from django.db.models import Q, QuerySet
 from agent.rows import AssistantExchange, ExchangeState
 from median_site.lib import claims, clock, live, text
 from median_site.lib.actors import Actor
-from median_site.lib.errors import DomainError, NotFound, Unusable
+from median_site.lib.errors import DomainError, Unusable, existing
 
 LONGEST: Final = 2_000
 KEPT: Final = timedelta(days=30)
@@ -70,9 +70,7 @@ def ask(question: str, *, by: Actor, looking_at: str = "") -> AssistantExchange:
 
 def again(exchange_id: int, *, by: Actor) -> None:
     """Try one more time what failed; in any other state it changes nothing. Raises NotFound, StillAnswering."""
-    row = mine(by).filter(id=exchange_id).first()
-    if row is None:
-        raise NotFound
+    row = existing(mine(by).filter(id=exchange_id).first())
     now = clock.now()
     with _one_at_a_time():
         failed = mine(by).filter(id=exchange_id, state=ExchangeState.FAILED)

@@ -14,7 +14,7 @@ from conversations.files import File, plain_name, size_in_words, type_of, with_e
 from conversations.models import Attachment, AttachmentBytes, Conversation, Item, ItemKind
 from median_site.lib import clock
 from median_site.lib.actors import Actor, ActorKind
-from median_site.lib.errors import DomainError, NotFound
+from median_site.lib.errors import DomainError, existing
 
 SIZE_LIMIT: Final = 10 * 1024**2
 IN_A_MESSAGE: Final = 5
@@ -103,7 +103,7 @@ def for_team(by: Actor, attachment_id: str) -> Attachment:
     """A file of the actor's workspace; one that is not sent, only for who brought it. Raises NotFound."""
     own = Q(uploader_kind=by.kind, uploader_id=by.id)
     rows = Attachment.objects.filter(Q(item__isnull=False) | own, workspace_id=by.workspace_id)
-    return _found(rows.filter(id=attachment_id).first())
+    return existing(rows.filter(id=attachment_id).first())
 
 
 def for_customers(attachment_id: str) -> Attachment:
@@ -112,7 +112,7 @@ def for_customers(attachment_id: str) -> Attachment:
     Whose customer, the caller must know: see conversations.attachment_links.
     """
     in_message, own = Q(item__kind__in=_SEEN_BY_CUSTOMERS), Q(item=None, uploader_kind=ActorKind.CUSTOMER)
-    return _found(Attachment.objects.filter(in_message | own, id=attachment_id).first())
+    return existing(Attachment.objects.filter(in_message | own, id=attachment_id).first())
 
 
 def data_of(attachment: Attachment) -> bytes:
@@ -121,9 +121,7 @@ def data_of(attachment: Attachment) -> bytes:
 
 def thumbnail_of(attachment: Attachment) -> bytes:
     """A WebP of at most 480 pixels a side. Raises NotFound for what is no picture."""
-    kept = AttachmentBytes.objects.values_list("thumbnail", flat=True).get(attachment=attachment)
-    if kept is None:
-        raise NotFound
+    kept = existing(AttachmentBytes.objects.values_list("thumbnail", flat=True).get(attachment=attachment))
     return bytes(kept)
 
 
@@ -157,9 +155,3 @@ def _picture(name: str, data: bytes) -> pictures.Picture | None:
         raise FileRefused(sentence, code="picture_too_large") from None
     except pictures.Broken:
         raise FileRefused(f"“{name}” is a picture that is damaged or cut off.", code="picture_broken") from None
-
-
-def _found(row: Attachment | None) -> Attachment:
-    if row is None:
-        raise NotFound
-    return row

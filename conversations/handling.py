@@ -9,7 +9,7 @@ from conversations import signals, threads
 from conversations.models import Conversation, Handler
 from median_site.lib import clock
 from median_site.lib.actors import Actor
-from median_site.lib.errors import DomainError, NotFound
+from median_site.lib.errors import DomainError, existing
 from median_site.lib.strict_json import Json
 from team import events, notifications
 from team.events import Kind
@@ -33,9 +33,7 @@ def assign(conversation_id: str, *, by: Actor, to: str) -> Conversation:
         return threads.take_over(conversation_id, by=by)
     with transaction.atomic():
         conversation = _open(conversation_id, by=by)
-        teammate = Teammate.objects.filter(workspace_id=by.workspace_id, id=to, removed_at=None).first()
-        if teammate is None:
-            raise NotFound
+        teammate = existing(Teammate.objects.filter(workspace_id=by.workspace_id, id=to, removed_at=None).first())
         if conversation.assignee_id != teammate.id:
             _hand(conversation, teammate)
             data: dict[str, Json] = {"to": teammate.actor.short_name, "to_id": teammate.id}

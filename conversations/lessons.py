@@ -9,7 +9,7 @@ from django.db import transaction
 from conversations.models import Conversation, Lesson
 from median_site.lib import text
 from median_site.lib.actors import Actor
-from median_site.lib.errors import NotFound
+from median_site.lib.errors import existing
 from team import events
 from team.events import Kind
 
@@ -54,9 +54,7 @@ def keep(conversation: Conversation, facts: Iterable[str]) -> None:
 def forget(lesson_id: str, *, by: Actor) -> Lesson:
     """Delete one for good. Raises NotFound for absent and foreign ones alike."""
     with transaction.atomic():
-        lesson = Lesson.objects.select_for_update().filter(workspace_id=by.workspace_id, id=lesson_id).first()
-        if lesson is None:
-            raise NotFound
+        lesson = existing(Lesson.objects.select_for_update().filter(workspace_id=by.workspace_id, id=lesson_id).first())
         events.record(Kind.LESSON_FORGOTTEN, by=by, conversation_id=lesson.conversation_id, subject_id=lesson_id)
         Lesson.objects.filter(id=lesson_id).delete()
     return lesson

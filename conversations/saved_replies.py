@@ -8,7 +8,7 @@ from django.db.models.functions import Lower
 from conversations.models import SavedReply
 from median_site.lib import text
 from median_site.lib.actors import Actor
-from median_site.lib.errors import DomainError, NotFound, Unusable
+from median_site.lib.errors import DomainError, Unusable, existing
 from team import events
 from team.events import Kind
 
@@ -46,10 +46,7 @@ def remove(reply_id: str, *, by: Actor) -> None:
 
 
 def _find(by: Actor, reply_id: str) -> SavedReply:
-    reply = SavedReply.objects.filter(workspace_id=by.workspace_id, id=reply_id).first()
-    if reply is None:
-        raise NotFound
-    return reply
+    return existing(SavedReply.objects.filter(workspace_id=by.workspace_id, id=reply_id).first())
 
 
 def _store(reply: SavedReply, *, by: Actor, title: str, wording: str) -> SavedReply:

@@ -10,7 +10,7 @@ from discord import genuine
 from discord.models import DiscordChannel
 from median_site.lib import live, secrets
 from median_site.lib.actors import Actor, system
-from median_site.lib.errors import NotFound, Unusable
+from median_site.lib.errors import Unusable, existing
 from median_site.lib.strict_json import Json
 from team import events
 from team.events import Kind
@@ -27,10 +27,7 @@ def of(workspace_id: str) -> DiscordChannel | None:
 
 def mine(by: Actor) -> DiscordChannel:
     """The actor's workspace's. Raises NotFound without one."""
-    found = of(by.workspace_id)
-    if found is None:
-        raise NotFound
-    return found
+    return existing(of(by.workspace_id))
 
 
 def check(*, guild_id: str, token: str, is_first: bool) -> None:
@@ -63,9 +60,7 @@ def connect(*, by: Actor, guild_id: str, token: str, application: Json) -> Disco
 def remove(*, by: Actor) -> None:
     """Take no more messages and post none. Threads stay as they are. A second time: NotFound."""
     with transaction.atomic():
-        found = DiscordChannel.objects.select_for_update().filter(workspace_id=by.workspace_id).first()
-        if found is None:
-            raise NotFound
+        found = existing(DiscordChannel.objects.select_for_update().filter(workspace_id=by.workspace_id).first())
         _record(Kind.DISCORD_CHANNEL_REMOVED, found, by=by)
         found.delete()
 

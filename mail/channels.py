@@ -10,7 +10,7 @@ from mail import addresses
 from mail.models import EmailChannel
 from median_site.lib import secrets
 from median_site.lib.actors import Actor
-from median_site.lib.errors import NotFound, Unusable
+from median_site.lib.errors import Unusable, existing
 from team import events
 from team.events import Kind
 from team.models import Workspace
@@ -23,10 +23,7 @@ def of(workspace_id: str) -> EmailChannel | None:
 
 def mine(by: Actor) -> EmailChannel:
     """The actor's workspace's. Raises NotFound without one."""
-    found = of(by.workspace_id)
-    if found is None:
-        raise NotFound
-    return found
+    return existing(of(by.workspace_id))
 
 
 def save(*, by: Actor, address: str, name: str, signs_replies: bool) -> EmailChannel:
@@ -73,10 +70,7 @@ def token_of(row: EmailChannel) -> str:
 
 def by_token(token: str) -> EmailChannel:
     """The channel whose token this is; found by its hash, so that no answer's time tells how much of one was right."""
-    found = EmailChannel.objects.filter(token_hash=_hash(token)).first()
-    if found is None:
-        raise NotFound
-    return found
+    return existing(EmailChannel.objects.filter(token_hash=_hash(token)).first())
 
 
 def receiving(envelope: str | None, named: Iterable[str]) -> list[tuple[EmailChannel, str]]:
@@ -92,10 +86,7 @@ def _receiving(recipients: Iterable[str]) -> list[tuple[EmailChannel, str]]:
 
 
 def _locked(by: Actor) -> EmailChannel:
-    found = EmailChannel.objects.select_for_update().filter(workspace_id=by.workspace_id).first()
-    if found is None:
-        raise NotFound
-    return found
+    return existing(EmailChannel.objects.select_for_update().filter(workspace_id=by.workspace_id).first())
 
 
 def _renew(row: EmailChannel) -> None:

@@ -8,7 +8,7 @@ from conversations.models import Conversation
 from mail.models import Direction, EmailMessage, MailState
 from median_site.lib import actors, clock, text
 from median_site.lib.actors import Actor
-from median_site.lib.errors import DomainError, NotFound
+from median_site.lib.errors import DomainError, existing
 from team import events
 from team.events import Kind
 
@@ -54,9 +54,9 @@ def retry(item_id: int, *, by: Actor) -> Conversation:
 
     Raises NotFound, OnItsWay.
     """
-    mail = EmailMessage.objects.filter(workspace_id=by.workspace_id, item=item_id, direction=Direction.OUT).first()
-    if mail is None:
-        raise NotFound
+    mail = existing(
+        EmailMessage.objects.filter(workspace_id=by.workspace_id, item=item_id, direction=Direction.OUT).first()
+    )
     with transaction.atomic():
         locked = threads.lock(mail.conversation_id or "", by=by)
         again = EmailMessage.objects.filter(Q(state=MailState.FAILED) | Q(bounced_at__isnull=False), id=mail.id)

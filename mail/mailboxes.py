@@ -11,7 +11,7 @@ from mail import channels
 from mail.models import EmailChannel, Mailbox, Security
 from median_site.lib import actors, clock, secrets
 from median_site.lib.actors import Actor
-from median_site.lib.errors import NotFound, Unusable
+from median_site.lib.errors import Unusable, existing
 from team import events
 from team.events import Kind
 
@@ -39,9 +39,7 @@ def save(
         "folder": _text(folder or "INBOX", field="folder", words="The folder’s name", most=200),
     }  # fmt: skip
     with transaction.atomic():
-        channel = EmailChannel.objects.select_for_update().filter(workspace_id=by.workspace_id).first()
-        if channel is None:
-            raise NotFound
+        channel = existing(EmailChannel.objects.select_for_update().filter(workspace_id=by.workspace_id).first())
         row = of(channel) or Mailbox(workspace_id=by.workspace_id, channel=channel)
         if not password and (not row.sealed_password or row.host != given["host"]):
             # A password never goes to another host than it was typed for.
@@ -125,10 +123,9 @@ def _ours(row: Mailbox) -> QuerySet[Mailbox]:
 
 def _mine(by: Actor) -> Mailbox:
     channel = channels.mine(by)
-    row = Mailbox.objects.select_for_update(of=("self",)).select_related("channel").filter(channel=channel).first()
-    if row is None:
-        raise NotFound
-    return row
+    return existing(
+        Mailbox.objects.select_for_update(of=("self",)).select_related("channel").filter(channel=channel).first()
+    )
 
 
 def _host(given: str) -> str:

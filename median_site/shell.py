@@ -6,7 +6,7 @@ from django.db import Error, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe
 
-from median_site.lib.errors import NotFound
+from median_site.lib.errors import existing
 from team import access
 from team.models import Workspace
 from tools import keys, signing
@@ -48,8 +48,6 @@ def me(request: HttpRequest) -> HttpResponse:
 @require_safe
 def jwks(request: HttpRequest, slug: str) -> JsonResponse:
     """The workspace's public keys (RFC 7517), for companies that verify assertions and session tokens."""
-    workspace = Workspace.objects.filter(slug=slug).first()
-    if workspace is None:
-        raise NotFound
+    workspace = existing(Workspace.objects.filter(slug=slug).first())
     headers = {"Cache-Control": f"public, max-age={JWKS_MAX_AGE_S}", "Vary": "Accept-Encoding"}
     return JsonResponse(signing.jwks(keys.published(workspace.id)), headers=headers)

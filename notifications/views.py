@@ -7,7 +7,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from mail import sending as mail
-from median_site.lib.errors import NotFound
+from median_site.lib.errors import NotFound, existing
 from notifications import browsers, preferences, pushes
 from notifications.models import Rhythm, Topic
 from team import sessions
@@ -61,9 +61,7 @@ def test(request: TeammateRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def stop(request: HttpRequest, token: str) -> HttpResponse:
     """Asks, and on a press ends that teammate's mail. The link of the mail is what lets in."""
-    teammate = preferences.of_token(token)
-    if teammate is None:
-        raise NotFound
+    teammate = existing(preferences.of_token(token))
     if request.method == "POST":
         preferences.stop_mail(teammate.id)
     return render(request, "notifications/stop.html", {"teammate": teammate, "stopped": request.method == "POST"})

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from median_site.lib import clock, ids, text
 from median_site.lib.actors import Actor
-from median_site.lib.errors import DomainError, NotFound, Unusable
+from median_site.lib.errors import DomainError, Unusable, existing
 from team import events
 from team.events import Kind
 from team.models import ApiKey, Workspace
@@ -70,9 +70,7 @@ def listed(workspace_id: str) -> list[ApiKey]:
 def revoke(key_id: str, *, by: Actor) -> None:
     """Make a key open nothing, from its next request on. Raises NotFound."""
     with transaction.atomic():
-        row = ApiKey.objects.filter(workspace_id=by.workspace_id, id=key_id).first()
-        if row is None:
-            raise NotFound
+        row = existing(ApiKey.objects.filter(workspace_id=by.workspace_id, id=key_id).first())
         if ApiKey.objects.filter(id=key_id, revoked_at=None).update(revoked_at=clock.now()):
             events.record(Kind.API_KEY_REVOKED, by=by, subject_id=key_id, data={"name": row.name})
 

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from median_site.lib import clock
 from median_site.lib.actors import Actor
-from median_site.lib.errors import DomainError, NotFound, Unusable
+from median_site.lib.errors import DomainError, Unusable, existing
 from team import events, roster
 from team.events import Kind
 from team.models import Invitation, Role, Teammate, User
@@ -66,9 +66,9 @@ def withdraw(invitation_id: str, *, by: Actor) -> None:
     """Make the link useless. Raises NotFound, NotAllowed, OwnersOnly."""
     with transaction.atomic():
         team = roster.lock(by)
-        row = Invitation.objects.filter(workspace_id=by.workspace_id, id=invitation_id, accepted_at=None).first()
-        if row is None:
-            raise NotFound
+        row = existing(
+            Invitation.objects.filter(workspace_id=by.workspace_id, id=invitation_id, accepted_at=None).first()
+        )
         roster.require_role(team, by=by, role=row.role)
         row.delete()
         events.record(Kind.INVITATION_WITHDRAWN, by=by, subject_id=invitation_id, data={"email": row.email})

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from median_site.lib import clock
-from median_site.lib.errors import NotFound
+from median_site.lib.errors import existing
 from team import events
 from team.events import Kind
 from team.models import Teammate, User
@@ -45,9 +45,7 @@ def listed(user: User, *, current: str) -> list[SignedIn]:
 
 def end(user: User, session_id: int) -> None:
     """Sign a browser out. Raises NotFound for sessions of others and of nobody alike."""
-    row = _open(user).filter(pk=session_id).first()
-    if row is None:
-        raise NotFound
+    row = existing(_open(user).filter(pk=session_id).first())
     _end([row], user=user)
 
 

@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 
 from median_site.lib import clock, secrets
 from median_site.lib.actors import Actor
-from median_site.lib.errors import DomainError, NotFound
+from median_site.lib.errors import DomainError, existing
 from median_site.lib.strict_json import Json
 from team import events
 from team.events import Kind
@@ -60,10 +60,7 @@ def add(
 
 def find(by: Actor, endpoint_id: str) -> Endpoint:
     """The endpoint, unless it is removed or another workspace's: then NotFound."""
-    found = Endpoint.objects.filter(workspace_id=by.workspace_id, id=endpoint_id, removed_at=None).first()
-    if found is None:
-        raise NotFound
-    return found
+    return existing(Endpoint.objects.filter(workspace_id=by.workspace_id, id=endpoint_id, removed_at=None).first())
 
 
 def change_url(endpoint_id: str, *, url: str, by: Actor) -> Endpoint:
@@ -147,9 +144,7 @@ def switch(tool_name: str, *, by: Actor, on: bool) -> Tool:
     """Switch a tool on or off for the agent and the team. Again changes nothing. Raises TooManySwitchedOn."""
     with transaction.atomic():
         roster.lock(by.workspace_id)
-        tool = Tool.objects.select_for_update().filter(workspace_id=by.workspace_id, name=tool_name).first()
-        if tool is None:
-            raise NotFound
+        tool = existing(Tool.objects.select_for_update().filter(workspace_id=by.workspace_id, name=tool_name).first())
         if tool.switched_on != on:
             if on and roster.free(by.workspace_id) < 1:
                 raise roster.TooManySwitchedOn
@@ -189,7 +184,4 @@ def _given_or_new(secret: str | None) -> str:
 
 def _locked(by: Actor, endpoint_id: str) -> Endpoint:
     rows = Endpoint.objects.select_for_update(no_key=True)
-    found = rows.filter(workspace_id=by.workspace_id, id=endpoint_id, removed_at=None).first()
-    if found is None:
-        raise NotFound
-    return found
+    return existing(rows.filter(workspace_id=by.workspace_id, id=endpoint_id, removed_at=None).first())

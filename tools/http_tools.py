@@ -9,7 +9,7 @@ from django.db import transaction
 
 from median_site.lib import clock, strict_json
 from median_site.lib.actors import Actor
-from median_site.lib.errors import DomainError, NotFound
+from median_site.lib.errors import DomainError, existing
 from median_site.lib.strict_json import Json
 from team import events
 from team.events import Kind
@@ -47,10 +47,7 @@ class Imported(NamedTuple):
 
 def find(by: Actor, draft_id: str) -> HttpTool:
     """The draft, or NotFound when it is removed or another workspace's."""
-    found = HttpTool.objects.filter(workspace_id=by.workspace_id, id=draft_id).first()
-    if found is None:
-        raise NotFound
-    return found
+    return existing(HttpTool.objects.filter(workspace_id=by.workspace_id, id=draft_id).first())
 
 
 def draft_of(tool: Tool) -> HttpTool | None:

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from median_site.lib import clock
 from median_site.lib.actors import Actor
-from median_site.lib.errors import DomainError, NotFound
+from median_site.lib.errors import DomainError, existing
 from median_site.lib.strict_json import Json
 from team import events
 from team.events import Kind
@@ -37,9 +37,7 @@ def find(by: Actor, tool_name: str, *, risk: str, seen: str) -> Tool:
     Raises NotFound, NotRatedHere, UnknownRisk with field "risk", and ChangedMeanwhile.
     """
     rows = Tool.objects.filter(workspace_id=by.workspace_id, name=tool_name).select_related("endpoint", "workspace")
-    tool = rows.filter(present=True, endpoint__removed_at=None).first()
-    if tool is None:
-        raise NotFound
+    tool = existing(rows.filter(present=True, endpoint__removed_at=None).first())
     if not is_rated_here(tool):
         raise NotRatedHere
     if risk not in Risk.values:

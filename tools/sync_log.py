@@ -10,7 +10,7 @@ from django.db.models import QuerySet, Subquery
 
 from median_site.lib import clock
 from median_site.lib.actors import Actor
-from median_site.lib.errors import NotFound
+from median_site.lib.errors import existing
 from median_site.lib.strict_json import Json
 from team import events
 from team.events import Kind
@@ -44,9 +44,7 @@ def begin(endpoint_id: str, *, by: Actor, fresh: bool) -> Begun:
     """
     with transaction.atomic():
         locked = Endpoint.objects.select_for_update(of=["self"], no_key=True).select_related("workspace")
-        endpoint = locked.filter(workspace_id=by.workspace_id, id=endpoint_id, removed_at=None).first()
-        if endpoint is None:
-            raise NotFound
+        endpoint = existing(locked.filter(workspace_id=by.workspace_id, id=endpoint_id, removed_at=None).first())
         newest = list(_of(endpoint).defer("changes")[:KEPT])  # twenty times what changed is a lot to read for nothing
         if not fresh and (known := _good_enough(newest)):
             return Begun(current(known.id), None)

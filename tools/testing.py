@@ -9,7 +9,7 @@ from conversations import access
 from median_site.lib import clock, ids, strict_json
 from median_site.lib.actors import Actor
 from median_site.lib.db import in_thread
-from median_site.lib.errors import DomainError, NotFound
+from median_site.lib.errors import DomainError, existing
 from median_site.lib.strict_json import JsonError
 from tools import calls, inputs, keys, runs
 from tools.calls import Exchange
@@ -68,10 +68,7 @@ def _begin(
 def find(by: Actor, tool_name: str) -> Tool:
     """The tool as the last good sync or the newest version has it. Raises NotFound."""
     rows = Tool.objects.select_related("endpoint", "workspace").filter(workspace_id=by.workspace_id, name=tool_name)
-    found = rows.filter(present=True, endpoint__removed_at=None).first()
-    if found is None:
-        raise NotFound
-    return found
+    return existing(rows.filter(present=True, endpoint__removed_at=None).first())
 
 
 def _checked(tool: Tool, input_text: str, *, by: Actor, conversation_id: str) -> str:

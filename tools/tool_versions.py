@@ -8,7 +8,7 @@ from django.db import transaction
 
 from median_site.lib import clock, strict_json
 from median_site.lib.actors import Actor
-from median_site.lib.errors import DomainError, NotFound
+from median_site.lib.errors import DomainError, existing
 from median_site.lib.strict_json import Json
 from team import events
 from team.events import Kind
@@ -38,10 +38,7 @@ def newest(workspace_id: str) -> ToolVersion | None:
 
 def find(by: Actor, number: int) -> ToolVersion:
     """The version of that number, or NotFound."""
-    found = ToolVersion.objects.filter(workspace_id=by.workspace_id, number=number).first()
-    if found is None:
-        raise NotFound
-    return found
+    return existing(ToolVersion.objects.filter(workspace_id=by.workspace_id, number=number).first())
 
 
 def definitions(version: ToolVersion | None) -> list[Definition]:

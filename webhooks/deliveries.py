@@ -10,7 +10,7 @@ from django.db.models import F, Q
 
 from median_site.lib import clock, live
 from median_site.lib.actors import Actor
-from median_site.lib.errors import DomainError, NotFound
+from median_site.lib.errors import DomainError, existing
 from team.models import Event
 from webhooks import outcomes, subscriptions
 from webhooks.models import HELD, TEST, DeliveryState, Webhook, WebhookDelivery
@@ -71,10 +71,7 @@ def test(webhook_id: str, *, by: Actor) -> WebhookDelivery:
 def find(by: Actor, delivery_id: str) -> WebhookDelivery:
     """The delivery, unless its webhook is removed or it is another workspace's: then NotFound."""
     rows = WebhookDelivery.objects.filter(workspace_id=by.workspace_id, webhook__removed_at=None)
-    found = rows.select_related("webhook").filter(id=delivery_id).first()
-    if found is None:
-        raise NotFound
-    return found
+    return existing(rows.select_related("webhook").filter(id=delivery_id).first())
 
 
 def page(webhook: Webhook, *, before: str = "") -> tuple[list[WebhookDelivery], str]:

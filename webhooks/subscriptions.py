@@ -10,7 +10,7 @@ from django.db import transaction
 
 from median_site.lib import clock, secrets
 from median_site.lib.actors import Actor, system
-from median_site.lib.errors import DomainError, NotFound, Unusable
+from median_site.lib.errors import DomainError, Unusable, existing
 from median_site.lib.strict_json import Json
 from team import events
 from team.events import Kind
@@ -51,10 +51,7 @@ def listed(workspace_id: str) -> list[Webhook]:
 
 def find(by: Actor, webhook_id: str) -> Webhook:
     """The webhook, unless it is removed or another workspace's: then NotFound."""
-    found = Webhook.objects.filter(workspace_id=by.workspace_id, id=webhook_id, removed_at=None).first()
-    if found is None:
-        raise NotFound
-    return found
+    return existing(Webhook.objects.filter(workspace_id=by.workspace_id, id=webhook_id, removed_at=None).first())
 
 
 def change(webhook_id: str, *, by: Actor, url: str | None = None, kinds: Iterable[str] | None = None) -> Webhook:
@@ -172,7 +169,4 @@ def _record(kind: Kind, webhook: Webhook, *, by: Actor, **more: Json) -> None:
 
 def _locked(by: Actor, webhook_id: str) -> Webhook:
     rows = Webhook.objects.select_for_update(no_key=True)
-    found = rows.filter(workspace_id=by.workspace_id, id=webhook_id, removed_at=None).first()
-    if found is None:
-        raise NotFound
-    return found
+    return existing(rows.filter(workspace_id=by.workspace_id, id=webhook_id, removed_at=None).first())

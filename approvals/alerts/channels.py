@@ -12,7 +12,7 @@ from approvals.models import AlertChannel, Service
 from discord import genuine
 from median_site.lib import clock, live, secrets
 from median_site.lib.actors import Actor, system
-from median_site.lib.errors import NotFound, Unusable
+from median_site.lib.errors import Unusable, existing
 from median_site.lib.strict_json import Json
 from team import events
 from team.events import Kind
@@ -68,9 +68,9 @@ def set_up(service: Service, *, channel: str, token: str, check: str, by: Actor)
 def remove(service: Service, *, by: Actor) -> None:
     """Send nothing more there and forget its secrets. A second time: NotFound."""
     with transaction.atomic():
-        found = AlertChannel.objects.select_for_update(no_key=True).filter(_of(by.workspace_id, service)).first()
-        if found is None:
-            raise NotFound
+        found = existing(
+            AlertChannel.objects.select_for_update(no_key=True).filter(_of(by.workspace_id, service)).first()
+        )
         _remove(found)
         _record(Kind.ALERTS_REMOVED, found, by=by)
 
@@ -87,10 +87,7 @@ def active(workspace_id: str, service: Service) -> AlertChannel | None:
 
 
 def find(by: Actor, service: Service) -> AlertChannel:
-    found = active(by.workspace_id, service)
-    if found is None:
-        raise NotFound
-    return found
+    return existing(active(by.workspace_id, service))
 
 
 def stop(channel: AlertChannel, *, why: str) -> None:

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from approvals.models import AlertLink, AlertPress, Service
 from median_site.lib import clock
 from median_site.lib.actors import Actor
-from median_site.lib.errors import DomainError, NotFound
+from median_site.lib.errors import DomainError, NotFound, existing
 from team import events
 from team.events import Kind
 from team.models import Teammate
@@ -32,10 +32,7 @@ def teammate_of(press: AlertPress) -> Teammate | None:
 def pending(code: str, *, by: Actor) -> AlertPress:
     """The press whose user is to be linked, in the actor's workspace and for 15 minutes. Else NotFound."""
     rows = AlertPress.objects.filter(workspace_id=by.workspace_id, channel__removed_at=None, linked_at=None)
-    found = rows.filter(id=code, pressed_at__gt=clock.now() - LIFETIME).select_related("channel").first()
-    if found is None:
-        raise NotFound
-    return found
+    return existing(rows.filter(id=code, pressed_at__gt=clock.now() - LIFETIME).select_related("channel").first())
 
 
 def confirm(code: str, *, by: Actor) -> AlertLink:
@@ -63,9 +60,7 @@ def listed(by: Actor) -> QuerySet[AlertLink]:
 def remove(link_id: str, *, by: Actor) -> None:
     """Unlink one of the teammate's own. Raises NotFound."""
     with transaction.atomic():
-        found = listed(by).select_for_update().filter(id=link_id).first()
-        if found is None:
-            raise NotFound
+        found = existing(listed(by).select_for_update().filter(id=link_id).first())
         _record(Kind.ALERTS_UNLINKED, found, by=by)
         found.delete()
 

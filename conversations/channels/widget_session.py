@@ -15,7 +15,7 @@ from conversations import attachments, customers, threads, widget_limits
 from conversations.models import Attachment, Channel, Conversation, Customer, Item
 from conversations.widget_limits import Limit
 from median_site.lib import actors, clock, ids
-from median_site.lib.errors import DomainError, NotFound
+from median_site.lib.errors import DomainError, existing
 from team import events
 from team.events import Kind
 from team.models import Workspace
@@ -63,10 +63,7 @@ def open_session(token: str, *, slug: str = "") -> Session:
 
 
 def workspace_of(slug: str) -> Workspace:
-    found = Workspace.objects.filter(slug=slug).first()
-    if found is None:
-        raise NotFound
-    return found
+    return existing(Workspace.objects.filter(slug=slug).first())
 
 
 def anonymous_token(workspace: Workspace, *, address: str) -> str:

@@ -14,7 +14,7 @@ from median_site.dashboard import queue, search, thread, uploads
 from median_site.dashboard.queue import Filter
 from median_site.lib import clock, ids, times
 from median_site.lib.actors import Actor
-from median_site.lib.errors import NotFound
+from median_site.lib.errors import existing
 from team.access import TeammateRequest, teammate_required
 from tools import fragments as tool_fragments
 from tools.models import ToolRun
@@ -62,9 +62,7 @@ def find(request: TeammateRequest) -> HttpResponse:
 @teammate_required
 def raw(request: TeammateRequest, run_id: str) -> HttpResponse:
     """The raw output of a run: its fragment for a card, else the text alone."""
-    run = ToolRun.objects.filter(workspace_id=request.teammate.workspace_id, id=run_id).first()
-    if run is None:
-        raise NotFound
+    run = existing(ToolRun.objects.filter(workspace_id=request.teammate.workspace_id, id=run_id).first())
     if request.headers.get("HX-Request"):
         return HttpResponse(tool_fragments.raw(run))
     return HttpResponse(

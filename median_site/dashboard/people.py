@@ -9,7 +9,7 @@ from conversations.models import Conversation, Customer
 from conversations.words import Names
 from median_site.dashboard.keyset import Place
 from median_site.lib.actors import Actor
-from median_site.lib.errors import NotFound
+from median_site.lib.errors import existing
 from tools.models import ToolRun
 
 PAGE: Final = 50
@@ -47,10 +47,7 @@ def page(workspace_id: str, *, q: str = "", before: Place | None = None) -> Page
 
 def find(by: Actor, customer_id: str) -> Customer:
     """Raises NotFound for absent and foreign ones alike."""
-    customer = Customer.objects.filter(workspace_id=by.workspace_id, id=customer_id).first()
-    if customer is None:
-        raise NotFound
-    return customer
+    return existing(Customer.objects.filter(workspace_id=by.workspace_id, id=customer_id).first())
 
 
 def conversations(customer: Customer, *, before: Place | None = None) -> Page[Conversation]:

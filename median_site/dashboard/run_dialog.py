@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from conversations import access, saved_replies
 from conversations.models import Conversation
 from median_site.lib import clock, ids, strict_json, times
-from median_site.lib.errors import DomainError, NotFound
+from median_site.lib.errors import DomainError, NotFound, existing
 from median_site.lib.strict_json import JsonError
 from team.access import TeammateRequest, teammate_required
 from tools import by_hand, inputs, offered, run_fields, run_form, schema
@@ -106,10 +106,7 @@ def _found(request: TeammateRequest, conversation_id: str, tool_name: str) -> tu
 
 
 def _known(conversation: Conversation, tool_name: str) -> Tool:
-    tool = Tool.objects.filter(workspace_id=conversation.workspace_id, name=tool_name).first()
-    if tool is None:
-        raise NotFound
-    return tool
+    return existing(Tool.objects.filter(workspace_id=conversation.workspace_id, name=tool_name).first())
 
 
 def _posted(request: HttpRequest, tool: Tool) -> tuple[Field, Typed]:

@@ -2,7 +2,7 @@
 a toast (htmx), JSON (API, widget) or a page. Views have no try."""
 
 import json
-from typing import Final
+from typing import Final, TypeVar
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -10,6 +10,7 @@ from django.utils.deprecation import MiddlewareMixin
 
 from median_site.lib.strict_json import Json
 
+T = TypeVar("T")
 HTML_SWAP_NONE: Final = {"HX-Reswap": "none"}
 
 
@@ -49,6 +50,13 @@ class NotFound(DomainError):
     code = "not_found"
     message = "Nothing is here, or it is not yours to see."
     status = 404
+
+
+def existing(found: T | None) -> T:
+    """What was looked for. Raises NotFound where there is none."""
+    if found is None:
+        raise NotFound
+    return found
 
 
 class Unusable(DomainError):
