@@ -4,7 +4,7 @@ Times are ISO 8601 in UTC; an absent thing is null. No code but the types.
 """
 
 from enum import Enum
-from typing import Annotated, Generic, Literal, NotRequired, TypeVar
+from typing import Annotated, Generic, NotRequired, TypeVar
 
 from pydantic import Field, WithJsonSchema
 from typing_extensions import TypedDict
@@ -93,13 +93,14 @@ class Tool(TypedDict):
     label: str
     description: str
     risk: Annotated[str, _one_of(Risk)]
-    kind: Literal["manifest", "http"]
+    kind: Annotated[str, WithJsonSchema({"type": "string", "enum": [*EndpointKind, "http"]})]
     endpoint_id: str | None
     enabled: bool
     available: Annotated[bool, Field(description="In the last good sync, or in the newest version.")]
     session_start: bool
     requires: str | None
     input: Annotated[object, WithJsonSchema({"description": "Its input schema; null for a tool without input."})]
+    content_hash: Annotated[str, Field(description="Of what a person reads of it: another one, another definition.")]
 
 
 class SyncFailure(TypedDict):

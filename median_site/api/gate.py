@@ -158,11 +158,10 @@ def error_response(error: DomainError) -> JsonResponse:
 def invalid(error: ValidationError) -> DomainError:
     """The first thing that is wrong with a request, by the name of its field."""
     fault = error.errors[0]
-    loc = fault["loc"][1:] if fault["loc"][0] == "file" else fault["loc"]
-    where = [str(part) for part in loc if part not in {"body", "query", "path", "data", "payload"}]
-    field = ".".join(where)[:100]
-    text = str(fault["msg"]).rstrip(".")
-    message = f"{field}: {text}." if field else f"{text}."
+    # A body's fields stand below the name that the operation gives the body.
+    where = fault["loc"][2:] if fault["loc"][0] == "body" else fault["loc"][1:]
+    field = ".".join(map(str, where))[:100]
+    message = f"{field or 'The body'}: {str(fault['msg']).rstrip('.')}."
     return DomainError(strict_json.visible(message)[0], code="invalid", status=422, field=field or None)
 
 

@@ -6,6 +6,9 @@ from ninja import Query, Schema
 from pydantic import AfterValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from median_site.lib import strict_json
+from median_site.lib.strict_json import Json
+
 Cursor = Annotated[str | None, Query(description="`next_cursor` of the page before.")]
 Wait = Annotated[
     int | None,
@@ -14,14 +17,16 @@ Wait = Annotated[
 Limit = Annotated[int, Query(ge=1, le=100, description="How many at most.")]
 
 
-def _without_nul(name: str) -> str:
-    if "\0" in name:
-        raise PydanticCustomError("nul", "It holds a NUL character")
-    return name
+def _storable(value: Json) -> Json:
+    if strict_json.has_nul_or_surrogate(value):
+        raise PydanticCustomError("unstorable", "It holds a NUL or half a character (a lone surrogate)")
+    return value
 
 
 # What something is found by. Prose is kept with its NULs made visible; a name or an id with one is nobody's.
-Name = Annotated[str, AfterValidator(_without_nul)]
+Storable = AfterValidator(_storable)
+Name = Annotated[str, Storable]
+AnyObject = Annotated[dict[str, Any], Storable]
 
 
 class Body(Schema):
@@ -38,9 +43,16 @@ class NewRun(Body):
 
 
 class NewTest(Body):
-    input: dict[str, Any] = Field(default_factory=dict)
-    as_customer: Name | None = Field(None, max_length=255, description="The customer's id, as your server asserts it.")
-    conversation_id: Name | None = Field(None, max_length=32)
+    input: AnyObject = Field(default_factory=dict)
+    as_customer: Annotated[str, Field(max_length=255), Storable] | None = Field(
+        None, description="The customer's id, as your server asserts it."
+    )
+    conversation_id: Annotated[str, Field(max_length=32), Storable] | None = None
+
+
+class NewRisk(Body):
+    risk: Name = Field(max_length=8, description="low, medium, reviewed or high.")
+    content_hash: Name = Field(max_length=64, description="The tool's, as it was read: another definition is a 409.")
 
 
 class NewEndpoint(Body):
@@ -74,7 +86,8 @@ class NewConversation(Body):
 
 
 Attachments = Annotated[
-    list[Annotated[Name, Field(max_length=32)]], Field(max_length=5, description="Ids of files that your key sent up.")
+    list[Annotated[str, Field(max_length=32), Storable]],
+    Field(max_length=5, description="Ids of files that your key sent up."),
 ]
 
 

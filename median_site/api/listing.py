@@ -65,6 +65,6 @@ def _read(cursor: str) -> tuple[datetime, str]:
         moment = datetime.fromisoformat(str(at))
     except (ValueError, TypeError, binascii.Error, JsonError) as error:
         raise BadCursor(field="cursor") from error
-    if moment.tzinfo is None or not isinstance(row_id, str) or "\0" in row_id:
+    if moment.tzinfo is None or not isinstance(row_id, str) or strict_json.has_nul_or_surrogate(row_id):
         raise BadCursor(field="cursor")
     return moment, row_id

@@ -67,13 +67,14 @@ def tool(row: Tool) -> answers.Tool:
         "label": row.label,
         "description": row.description,
         "risk": row.risk,
-        "kind": row.kind,
+        "kind": row.endpoint.kind if row.endpoint else "http",
         "endpoint_id": row.endpoint_id,
         "enabled": row.switched_on,
         "available": row.present,
         "session_start": row.session_start,
         "requires": row.requires or None,
         "input": strict_json.loads(row.input_schema) if row.input_schema else None,
+        "content_hash": row.content_hash,
     }
 
 

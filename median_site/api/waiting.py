@@ -101,7 +101,7 @@ def _seconds(scope: HTTPScope) -> float:
     if scope["method"] != "GET" or not _PATH.fullmatch(scope["path"]):
         return 0
     given = parse_qs(scope["query_string"].decode("latin-1")).get("wait", [""])[0]
-    return min(int(given), LONGEST_S) if given.isascii() and given.isdigit() and len(given) < 6 else 0
+    return min(float(given), LONGEST_S) if given.isascii() and given.isdigit() else 0
 
 
 def _begin(scope: HTTPScope) -> Wait | None:

@@ -1,7 +1,7 @@
 """/v1/webhooks and /v1/webhook-deliveries: where events are sent, and what became of each."""
 
 from ninja import Router, Status
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from median_site.api import answers, gate, inputs, listing, shapes
 from median_site.api.gate import KeyRequest
@@ -22,7 +22,7 @@ class NewWebhook(inputs.Body):
 class WebhookChange(inputs.Body):
     url: str | None = Field(None, max_length=2_000)
     kinds: list[str] | None = Field(None, max_length=200, description=KINDS)
-    enabled: bool | None = None
+    enabled: StrictBool | None = None
 
 
 @router.get("", auth=gate.Scope("manage"), summary="List webhooks")

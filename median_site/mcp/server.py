@@ -78,7 +78,8 @@ def _take(function: Function, *, key: ApiKey, arguments: dict[str, Json]) -> inp
     try:
         return function.takes.model_validate(arguments)
     except pydantic.ValidationError as error:
-        raise gate.invalid(ninja.errors.ValidationError([dict(each) for each in error.errors()])) from error
+        faults = [{**each, "loc": ("arguments", *each["loc"])} for each in error.errors()]
+        raise gate.invalid(ninja.errors.ValidationError(faults)) from error
 
 
 def _run(function: Function, *, key: ApiKey, taken: inputs.Body) -> object:

@@ -1,5 +1,7 @@
 """/v1/tool-approvals and runs: what is shown, who may decide, and that nothing is decided twice."""
 
+import base64
+import json
 from collections.abc import Callable
 from copy import copy
 from datetime import timedelta
@@ -153,10 +155,14 @@ def test_250_requests_come_once_each(world: World, program: Program, program_wit
     assert program.get(f"/tool-approvals?cursor={last}").json() == {"data": [], "next_cursor": None}
 
 
+# A cursor as ours, after a row whose id is half a character.
+HALF = base64.urlsafe_b64encode(json.dumps(["2026-01-01T00:00:00Z", "\ud800"]).encode()).decode().rstrip("=")
+
+
 def test_a_bad_question_names_its_field(program: Program) -> None:
     for query in ["limit=0", "limit=101", "limit=x", "limit=-1", "limit=1e9", "limit=10.5", "limit=%00",
                   "limit=1&limit=0", "cursor=x", "cursor=WyJ4Il0", "cursor=%00", "status=lost", "tool=%00",
-                  "conversation=a%00b"]:  # fmt: skip
+                  "conversation=a%00b", f"cursor={HALF}"]:  # fmt: skip
         answer = program.get(f"/tool-approvals?{query}")
         assert (answer.status_code, answer.json()["error"]["field"]) == (422, query.split("=")[0])
 

@@ -122,6 +122,28 @@ def test_what_is_no_json_is_named(program: Program) -> None:
         assert said in error["message"]
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [
+        ("/tools/subscription/test", {"input": {"a": "\ud800"}}, "input"),
+        ("/tools/subscription/test", {"as_customer": "\ud800"}, "as_customer"),
+        ("/tools/subscription/test", {"as_customer": "x" * 256}, "as_customer"),
+        ("/session-tokens", {"subject": "a", "claims": {"\ud800": 1}}, "claims"),
+        ("/session-tokens", {"subject": "a", "name": "\0"}, "name"),
+        ("/conversations", MESSAGE | {"query": "x"}, "query"),
+        ("/conversations", MESSAGE | {"payload": "x"}, "payload"),
+        ("/conversations", [], None),
+        ("/webhooks/none", {"enabled": "no"}, "enabled"),
+    ],
+)
+def test_what_is_wrong_with_a_body_has_its_name(program: Program, path: str, body: object, field: str | None) -> None:
+    answer = program.patch(path, body) if path == "/webhooks/none" else program.post(path, body)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["field"]) == (422, field)
+    assert error["message"].startswith(f"{field or 'The body'}: ")
+    assert "items" not in error["message"]  # characters
+
+
 def test_a_nul_is_nobodys_name_and_visible_in_prose(world: World, program: Program) -> None:
     nul, thread = "a\0bcdefgh", f"/conversations/{world.conversation.id}"
     bodies: list[tuple[str, dict[str, object]]] = [

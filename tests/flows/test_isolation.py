@@ -51,6 +51,7 @@ BODIES = {
     "status": {"status": "resolved"},
     "deny": {"reason": "No"},
     "run": {"tool": "orderStatus", "input": {"orderNumber": "ORD-1042"}},
+    "risk": {"risk": "low", "content_hash": "x"},
 }
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 # As they stand in an address.

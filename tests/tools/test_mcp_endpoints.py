@@ -101,6 +101,13 @@ def test_its_tools_are_synced_and_called(world: World, program: Program, json_re
         assert {name: tool.risk for name, tool in stored.items()} == {"findStock": "low", "dropOrder": "high"}
         assert stored["findStock"].label == "Find stock"
         assert secrets.unseal(Endpoint.objects.get(id=added["id"]).sealed_secret) == "letmein"
+        shown = {tool["name"]: tool for tool in program.get("/tools").json()["data"]}
+        seen, risk = shown["dropOrder"]["content_hash"], "/tools/dropOrder/risk"
+        assert shown["dropOrder"]["kind"] == "mcp"
+        assert program.post(risk, {"risk": "medium", "content_hash": "x"}).json()["error"]["code"] == "tool_changed"
+        assert program.post(risk, {"risk": "medium", "content_hash": seen}).json()["risk"] == "medium"
+        of_a_manifest = program.post("/tools/orderStatus/risk", {"risk": "medium", "content_hash": "x"})
+        assert of_a_manifest.json()["error"]["code"] == "risk_not_set_here"
 
         served.requests.clear()
         found = program.post("/tools/findStock/test", {"input": {"sku": "A-1"}}).json()
