@@ -32,8 +32,8 @@ FOR_GOOD: Final = b"public, max-age=31536000, immutable"
 FOR_NOW: Final = b"public, max-age=60"
 
 _DIGEST: Final = re.compile(r"^[0-9a-f]{12}/")
-# Lines that stand for a file beside this one, in a style sheet and in a script.
-_IMPORT: Final = re.compile(rb'^(?:@import url\("|import "\./)([\w.-]+)(?:"\)|");$', re.MULTILINE)
+# Lines that stand for another file, by the way to it from this one, in a style sheet and in a script.
+_IMPORT: Final = re.compile(rb'^(?:@import url\("|import ")([\w./-]+)(?:"\)|");$', re.MULTILINE)
 # Comments, and what else is there for those who read the source: a style sheet's breaks, a script's indents. No text in
 # quotes needs them: the only one of several lines is a style sheet itself.
 _SPARE: Final = {
@@ -150,5 +150,5 @@ def _whole(name: str, files: Mapping[str, bytes]) -> bytes:
     folder, (_, ending) = posixpath.dirname(name), posixpath.splitext(name)
     if ending not in _SPARE:
         return files[name]
-    whole = _IMPORT.sub(lambda found: files[posixpath.join(folder, found[1].decode())], files[name])
+    whole = _IMPORT.sub(lambda found: files[posixpath.normpath(posixpath.join(folder, found[1].decode()))], files[name])
     return _SPARE[ending].sub(b"", whole)

@@ -1,5 +1,5 @@
 // What every page of a teammate runs, in this order; browsers get it in one piece.
-import "./htmx.min.js";
+import "../django_htmx/htmx-2.min.js";
 import "./idiomorph.js";
 import "./page.js";
 import "./focus.js";

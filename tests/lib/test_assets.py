@@ -44,7 +44,8 @@ async def test_styles_and_scripts_come_in_one_piece() -> None:
     assert "/*" not in styles
     assert "import " not in scripts
     assert styles.index("@layer tokens,reset,base,layout,components;") < styles.index(".qrow")
-    assert (SOURCE / "js" / "htmx.min.js").read_text().strip() in scripts
+    for name in ("js/page.js", "django_htmx/htmx-2.min.js"):
+        assert (await ask(static(name))).text.strip() in scripts
 
 
 @pytest.mark.parametrize("prefix", ["", "0123456789ab/"])
