@@ -16,7 +16,7 @@ from team.access import TeammateRequest, acting_as, teammate_required
 def detail(request: TeammateRequest, approval_id: str) -> HttpResponse:
     """The request with its two answers as plain forms; for htmx the card alone, in its present state."""
     approval = access.approval(request.teammate.actor, approval_id)
-    if request.headers.get("HX-Request"):
+    if request.htmx:
         return HttpResponse(_card(approval))
     decidable = fragments.shown_state(approval) in DECIDABLE
     context = {"approval": approval, "card": _card(approval), "decidable": decidable}
@@ -45,13 +45,13 @@ def deny(request: TeammateRequest, approval_id: str) -> HttpResponse:
 def _ask_first(request: TeammateRequest, approval_id: str) -> HttpResponse:
     """Whoever sent this does not say for whom: nothing is decided, the page of the decision asks."""
     path = reverse("approvals:detail", args=[approval_id])
-    if request.headers.get("HX-Request"):
+    if request.htmx:
         return HttpResponse(status=204, headers={"HX-Redirect": path})
     return redirect(path)
 
 
 def _decided(request: TeammateRequest, approval: ToolApproval) -> HttpResponse:
-    if request.headers.get("HX-Request"):
+    if request.htmx:
         return HttpResponse(cards.decided(approval))
     return redirect("inbox:thread", approval.conversation_id)
 

@@ -81,7 +81,7 @@ def remove_mailbox(request: TeammateRequest) -> HttpResponse:
 def retry(request: TeammateRequest, item_id: int) -> HttpResponse:
     """From a thread: its push shows what came of it."""
     conversation = delivery.retry(item_id, by=request.teammate.actor)
-    if request.headers.get("HX-Request"):
+    if request.htmx:
         return HttpResponse(status=204)
     return redirect("inbox:thread", conversation.id)
 

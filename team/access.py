@@ -9,6 +9,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import resolve_url
 from django.urls import reverse
+from django_htmx.middleware import HtmxDetails
 
 from median_site.lib import times
 from median_site.lib.errors import DomainError
@@ -21,6 +22,7 @@ class TeammateRequest(HttpRequest):
     """A request that passed `teammate_required`."""
 
     teammate: Teammate
+    htmx: HtmxDetails
 
 
 class SignedInAsOther(DomainError):

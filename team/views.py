@@ -48,7 +48,7 @@ def delete(request: TeammateRequest) -> HttpResponse:
     """Delete the workspace. Nobody is in it afterwards, so nobody stays signed in to look at it."""
     closing.close(by=request.teammate.actor, name=request.POST.get("name", ""))
     logout(request)
-    if request.headers.get("HX-Request"):
+    if request.htmx:
         return HttpResponse(status=204, headers={"HX-Redirect": reverse("account_login")})
     return redirect("account_login")
 

@@ -46,7 +46,7 @@ def test(request: TeammateRequest, tool_name: str) -> HttpResponse:
     tested = calls.run_now(
         testing.call, tool_name, by=by, input_text=given.get("input", ""), as_subject=given.get("subject", "").strip()
     )
-    if request.headers.get("HX-Target") == "tested":
+    if request.htmx.target == "tested":
         runs = overview.last_runs(testing.find(by, tool_name))
         return render(request, "tools/_tested.html", {"test": wire_views.of(tested), "runs": runs, "alone": True})
     return _tool(request, testing.find(by, tool_name), tested=tested)

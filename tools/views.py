@@ -4,7 +4,7 @@ Every teammate may look; owners and admins change. A press answers with the page
 takes the part.
 """
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
@@ -13,9 +13,9 @@ from tools import calls, endpoints, http_overview, keys, overview, roster, sync
 from tools.models import Endpoint, EndpointKind
 
 
-def in_drawer(request: HttpRequest) -> bool:
+def in_drawer(request: TeammateRequest) -> bool:
     """Whether the answer goes into the drawer of a page that stands; otherwise it is a page of its own."""
-    return request.headers.get("HX-Target") == "drawer"
+    return request.htmx.target == "drawer"
 
 
 @require_safe

@@ -49,7 +49,7 @@ def theme(request: TeammateRequest) -> HttpResponse:
     user = request.teammate.user
     user.theme = wanted if wanted in {"light", "dark"} else ""
     user.save(update_fields=["theme"])
-    if request.headers.get("HX-Request"):
+    if request.htmx:
         return HttpResponse(status=204)
     back = request.POST.get("next", "")
     is_path = back.startswith("/") and url_has_allowed_host_and_scheme(back, allowed_hosts=None)

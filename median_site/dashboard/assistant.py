@@ -64,7 +64,7 @@ class Exchange:
 @teammate_required
 def page(request: TeammateRequest) -> HttpResponse:
     """The panel as a page of its own; for htmx what stands in it on every other page."""
-    template = "assistant/_panel.html" if request.headers.get("HX-Request") else "assistant/page.html"
+    template = "assistant/_panel.html" if request.htmx else "assistant/page.html"
     understood = "" if settings.MEDIAN_ASSISTANT_URL else UNDERSTOOD  # the demo model's handful of questions
     return render(request, template, {"list": draw(request.teammate.actor), "understood": understood})
 
@@ -167,6 +167,6 @@ def _looking_at(path: str, *, by: Actor) -> str:
 
 
 def _list(request: TeammateRequest) -> HttpResponse:
-    if request.headers.get("HX-Request"):
+    if request.htmx:
         return HttpResponse(draw(request.teammate.actor))
     return redirect("dashboard:assistant")

@@ -13,7 +13,7 @@ from team.access import TeammateRequest, teammate_required
 def show(request: TeammateRequest, conversation_id: str) -> HttpResponse:
     """The pane of the details panel; without a script, a page of it."""
     conversation = access.conversation(request.teammate.actor, conversation_id)
-    template = "inbox/_earlier_panel.html" if request.headers.get("HX-Request") else "inbox/earlier.html"
+    template = "inbox/_earlier_panel.html" if request.htmx else "inbox/earlier.html"
     return render(request, template, {"conversation": conversation, "earlier": lessons.conversations_of(conversation)})
 
 
@@ -23,7 +23,7 @@ def forget(request: TeammateRequest, conversation_id: str, lesson_id: str) -> Ht
     """Delete what was learned; the agent does not read it again."""
     conversation = access.conversation(request.teammate.actor, conversation_id)
     lessons.forget(lesson_id, by=request.teammate.actor)
-    if request.headers.get("HX-Request"):
+    if request.htmx:
         found = lessons.conversations_of(conversation)
         return render(request, "inbox/_earlier_panel.html", {"conversation": conversation, "earlier": found})
     return redirect("inbox:earlier", conversation_id)

@@ -64,7 +64,7 @@ def snooze(request: TeammateRequest, conversation_id: str) -> HttpResponse:
 def unread(request: TeammateRequest, conversation_id: str) -> HttpResponse:
     """Unread again, for this teammate. Back to the queue: a thread that is looked at is read."""
     reading.mark_unread(conversation_id, by=request.teammate.actor)
-    if request.headers.get("HX-Request"):
+    if request.htmx:
         return HttpResponse(status=204, headers={"HX-Redirect": reverse("inbox:home")})
     return redirect("inbox:home")
 
@@ -75,12 +75,12 @@ def _team(workspace_id: str) -> QuerySet[Teammate]:
 
 def _ask(request: TeammateRequest, name: str, conversation: Conversation, context: dict[str, object]) -> HttpResponse:
     """The question, alone for the dialog, else as a page."""
-    page = "inbox/_asks.html" if request.headers.get("HX-Request") else "inbox/asks.html"
+    page = "inbox/_asks.html" if request.htmx else "inbox/asks.html"
     return render(request, page, context | {"conversation": conversation, "question": f"inbox/_{name}.html"})
 
 
 def _done(request: TeammateRequest, conversation_id: str) -> HttpResponse:
-    if request.headers.get("HX-Request"):
+    if request.htmx:
         return HttpResponse(status=204)
     return redirect("inbox:thread", conversation_id)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 from markupsafe import Markup
@@ -37,7 +37,7 @@ def show(request: TeammateRequest, conversation_id: str) -> HttpResponse:
     before = request.GET.get("before", "")
     page = thread.page(conversation, before=int(before) if before.isdecimal() and len(before) < 19 else None)
     context = {"conversation": conversation, "page": page, "is_newest": not before, **uploads.LIMITS}
-    if request.headers.get("HX-Request") and before:
+    if request.htmx and before:
         return render(request, "inbox/_earlier.html", context)
     return render(request, "inbox/thread.html", _queue(request, current=conversation) | context)
 
@@ -63,7 +63,7 @@ def find(request: TeammateRequest) -> HttpResponse:
 def raw(request: TeammateRequest, run_id: str) -> HttpResponse:
     """The raw output of a run: its fragment for a card, else the text alone."""
     run = existing(ToolRun.objects.filter(workspace_id=request.teammate.workspace_id, id=run_id).first())
-    if request.headers.get("HX-Request"):
+    if request.htmx:
         return HttpResponse(tool_fragments.raw(run))
     return HttpResponse(
         run.raw, content_type="text/plain; charset=utf-8", headers={"X-Content-Type-Options": "nosniff"}
@@ -143,8 +143,8 @@ def _queue(request: TeammateRequest, *, current: Conversation | None = None) -> 
     }
 
 
-def _done(request: HttpRequest, conversation_id: str) -> HttpResponse:
+def _done(request: TeammateRequest, conversation_id: str) -> HttpResponse:
     """Nothing to swap: what changed comes by push. Without a script, the thread again."""
-    if request.headers.get("HX-Request"):
+    if request.htmx:
         return HttpResponse(status=204)
     return redirect("inbox:thread", conversation_id)

@@ -60,7 +60,7 @@ def read(request: TeammateRequest, notice_id: int) -> HttpResponse:
     if not notifications.mine(by).filter(id=notice_id).exists():
         raise NotFound
     notifications.read(notice_id, by=by)
-    return HttpResponse(status=204) if request.headers.get("HX-Request") else redirect("dashboard:notices")
+    return HttpResponse(status=204) if request.htmx else redirect("dashboard:notices")
 
 
 def draw(rows: Sequence[Notification]) -> list[Notice]:

@@ -41,7 +41,7 @@ def tools(request: TeammateRequest, conversation_id: str) -> HttpResponse:
     conversation = access.conversation(request.teammate.actor, conversation_id)
     risks = Risk.values
     found = sorted(offered.to_team(conversation), key=lambda tool: (risks.index(tool.risk), tool.label.lower()))
-    template = "inbox/_tools_panel.html" if request.headers.get("HX-Request") else "inbox/tools.html"
+    template = "inbox/_tools_panel.html" if request.htmx else "inbox/tools.html"
     return render(request, template, {"conversation": conversation, "tools": found})
 
 
@@ -94,7 +94,7 @@ def send(request: TeammateRequest, conversation_id: str, tool_name: str) -> Http
     except DomainError as refused:  # kept in the form: what was typed must not be lost with a page of the error's own
         control = reading.control_of(refused.field) if refused.field else ""
         return _page(request, conversation, tool, Form(root, typed, {control: refused.message}), status=refused.status)
-    if request.headers.get("HX-Request"):
+    if request.htmx:
         return HttpResponse(status=204)
     return redirect("inbox:thread", conversation.id)
 
@@ -135,7 +135,7 @@ def _made_from(tool: Tool) -> str:
 def _page(
     request: TeammateRequest, conversation: Conversation, tool: Tool, form: Form, *, status: int = 200
 ) -> HttpResponse:
-    in_dialog = bool(request.headers.get("HX-Request"))
+    in_dialog = bool(request.htmx)
     context = {
         "conversation": conversation,
         "tool": tool,
