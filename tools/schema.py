@@ -30,6 +30,14 @@ MAX_ERRORS: Final = 20
 MAX_FAULTS: Final = 50_000  # that the validator may come to, each part of a value against each of a schema
 
 _MASK: Final = "\ufffdvalue\ufffd"
+_FORMATS: Final = {
+    "date": "a date, like 2026-01-31",
+    "date-time": "a date and time, like 2026-01-31T09:30:00Z",
+    "time": "a time, like 09:30:00Z",
+    "email": "an email address",
+    "uri": "a whole URL, like https://example.com",
+    "uuid": "a UUID",
+}
 _ARTICLES: Final = {"integer": "an integer", "array": "an array", "object": "an object", "null": "null"}
 # Not understood at the top of a tool's parameters by every model's API.
 _COMBINING: Final = {
@@ -228,6 +236,9 @@ def _sentences(error: jsonschema_rs.ValidationError) -> list[FieldError]:
         return [_not_a_field([*path, key]) for key in kind.unexpected]
     if isinstance(kind, Kind.Type):
         wanted = " or ".join(_ARTICLES.get(each, f"a {each}") for each in sorted(kind.types, key="null".__eq__))
+        return [FieldError(name_of(path), f"{name} must be {wanted}, not {_came(error.instance)}.")]
+    if isinstance(kind, Kind.Format):
+        wanted = _FORMATS.get(kind.format, f'of the format "{kind.format}"')
         return [FieldError(name_of(path), f"{name} must be {wanted}, not {_came(error.instance)}.")]
     message = error.message if _MASK in error.message else f"{_MASK}: {error.message}"
     return [FieldError(name_of(path), f"{message[:300].replace(_MASK, name)}.")]

@@ -229,8 +229,9 @@ def test_undeclared_keys_are_refused_by_name(given: Json, text: str, messages: l
         ({"const": 5}, "6", "a: 5 was expected."),
         ({"minLength": 2}, '"x"', "a is shorter than 2 characters."),
         ({"maximum": 14}, "15", "a is greater than the maximum of 14."),
-        ({"format": "date"}, '"2026-13-01"', 'a is not a "date".'),
-        ({"format": "email"}, '"ana"', 'a is not a "email".'),
+        ({"format": "date"}, '"2026-13-01"', 'a must be a date, like 2026-01-31, not the string "2026-13-01".'),
+        ({"format": "email"}, '"ana"', 'a must be an email address, not the string "ana".'),
+        ({"format": "ipv4"}, '"1.2"', 'a must be of the format "ipv4", not the string "1.2".'),
         ({"minItems": 1}, "[]", "a has less than 1 item."),
     ],
 )
