@@ -43,6 +43,8 @@ def lee(world: World) -> Teammate:
 def test_a_role_is_changed_and_the_log_says_so(world: World, browser_of: SignIn) -> None:
     sam = browser_of(world.sam)
 
+    menu, dialogs = sam.get(PEOPLE).content.decode().split("<dialog", 1)
+    assert (menu.count('name="role" value="owner"'), dialogs.count('name="role" value="owner"')) == (0, 1)
     answer = sam.post(f"{PEOPLE}{world.kim.id}/role", {"role": "admin"})
     again = sam.post(f"{PEOPLE}{world.kim.id}/role", {"role": "admin"})
 
