@@ -107,6 +107,7 @@ def test_filters(query: str, expected: set[str], world: World, browser_of: SignI
 
     assert {name for name, event in made.items() if event.id in ids(page)} == expected
     assert len(ids(page)) == len(expected)
+    assert ("Clear the filters" in page) == (not expected)
 
 
 def test_pages_go_both_ways_without_gap_or_repeat(world: World, browser_of: SignIn) -> None:
