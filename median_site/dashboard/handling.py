@@ -4,7 +4,7 @@ from datetime import date, datetime, time, timedelta
 from typing import Final
 
 from django.db.models import QuerySet
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.timezone import make_aware
@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from conversations import access, handling, reading
 from conversations.models import Conversation
+from median_site.dashboard.queue import Filter
 from median_site.lib import clock, times
 from team.access import TeammateRequest, teammate_required
 from team.models import Teammate
@@ -62,11 +63,13 @@ def snooze(request: TeammateRequest, conversation_id: str) -> HttpResponse:
 @require_POST
 @teammate_required
 def unread(request: TeammateRequest, conversation_id: str) -> HttpResponse:
-    """Unread again, for this teammate. Back to the queue: a thread that is looked at is read."""
+    """Unread again, for this teammate. Back to the queue as it was listed: a thread that is looked at is read."""
     reading.mark_unread(conversation_id, by=request.teammate.actor)
+    by = Filter.of(QueryDict(request.headers.get("HX-Current-URL", "").partition("?")[2]))
+    queue = reverse("inbox:home") + ("" if by.is_usual else by.query())
     if request.htmx:
-        return HttpResponse(status=204, headers={"HX-Redirect": reverse("inbox:home")})
-    return redirect("inbox:home")
+        return HttpResponse(status=204, headers={"HX-Redirect": queue})
+    return redirect(queue)
 
 
 def _team(workspace_id: str) -> QuerySet[Teammate]:
