@@ -46,7 +46,7 @@ _ROWS: Final = f"""
      order by conversation.last_at desc, conversation.id desc
 """  # noqa: S608  # made of names in the code alone
 
-COUNTS: Final = ("unread", "approval", "mine", "notices", "pending")
+COUNTS: Final = ("unread", "open", "approval", "mine", "notices", "pending")
 _HERE: Final = "status = 'open' and (snoozed_until is null or snoozed_until <= %s)"
 # Each list is read in the order of its index, and only until there are enough.
 _COUNTED: Final = f"""
@@ -58,6 +58,9 @@ _COUNTED: Final = f"""
           from conversations_conversation c where workspace_id = %s and {_HERE}
          order by last_at desc, id desc limit {LOOK}
      ) looked_at where attention > read limit {COUNTED_UP_TO})
+    union all
+    (select id, 'open' from conversations_conversation
+      where workspace_id = %s and {_HERE} order by last_at desc, id desc limit {COUNTED_UP_TO})
     union all
     (select id, 'approval' from conversations_conversation
       where workspace_id = %s and {_HERE} and waiting > 0 limit {COUNTED_UP_TO})
@@ -213,11 +216,12 @@ def _found(rows: QuerySet[Conversation], by: Filter, teammate: Teammate) -> Foun
 
 
 def counted(teammate: Teammate) -> dict[str, list[str]]:
-    """Open conversations that this teammate has not read, that need approval, and that are theirs; what they were told
-    and have not read; and requests that wait. Up to 100 ids of each: enough to count, and to keep counting. One query.
+    """Open conversations: all, those that this teammate has not read, that need approval, and that are theirs; what
+    they were told and have not read; and requests that wait. Up to 100 ids of each: enough to count, and to keep
+    counting. One query.
     """
     whose, who, now = teammate.workspace_id, teammate.id, clock.now()
-    found = fetch(_COUNTED, who, whose, now, whose, now, whose, now, who, whose, who, whose, now)
+    found = fetch(_COUNTED, who, whose, now, whose, now, whose, now, whose, now, who, whose, who, whose, now)
     return {name: [str(id) for id, counts in found if counts == name] for name in COUNTS}
 
 

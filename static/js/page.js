@@ -87,18 +87,20 @@ const pressHeaders = () => ({
   function counter(name) {
     const count = document.querySelector(`[data-counts="${name}"]`);
     const ids = new Set(count?.dataset.counted.split(" ").filter(Boolean));
+    const isBounded = ids.size > 99; // There may be more, which the page does not know.
     return (id, counts) => {
       if (!count) return;
       if (counts) ids.add(id); else ids.delete(id);
       count.hidden = ids.size === 0;
-      count.firstElementChild.textContent = ids.size < 100 ? ids.size : "99+";
+      count.firstElementChild.textContent = isBounded || ids.size > 99 ? "99+" : ids.size;
       return count.hidden ? "" : `(${count.firstElementChild.textContent}) `;
     };
   }
-  const unread = counter("unread"), pending = counter("pending"), approval = counter("approval"), mine = counter("mine");
+  const unread = counter("unread"), open = counter("open"), pending = counter("pending"), approval = counter("approval"), mine = counter("mine");
   document.addEventListener("median:row", ({ detail: { id, facets } }) => {
     const isOpen = facets.status === "open";
     unread(id, isOpen && facets.unread);
+    open(id, isOpen);
     approval(id, isOpen && facets.waiting);
     mine(id, isOpen && facets.assignee === body.dataset.as);
   });

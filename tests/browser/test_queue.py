@@ -10,6 +10,7 @@ from conversations.models import Conversation, Customer, Status
 from tests.approvals.requests import request
 from tests.browser.conftest import OpenWindow
 from tests.chromium import Complaints
+from tests.dashboard.threads_at_hand import many
 from tests.waiting import until
 from tests.web_process import WebProcess
 from tests.world import World
@@ -87,6 +88,14 @@ def test_the_tab_counts_what_waits(world: World, web: WebProcess, open_window: O
     expect(page).to_have_title("(1) Inbox, Median")
     threads.end(world.conversation.id, by=world.sam.actor, to=Status.RESOLVED)
     expect(page).to_have_title("Inbox, Median")
+
+    ended, *_ = many(world, 103)
+    page.goto("/inbox/")
+    total = page.locator(".queue-total")
+    expect(total).to_have_text("99+ open")
+    threads.end(ended.id, by=world.sam.actor, to=Status.RESOLVED)
+    expect(page.locator(f"#row-{ended.id}")).to_have_count(0)
+    expect(total).to_have_text("99+ open")  # of those it does not know there may be any number
 
 
 def test_a_search_and_a_name_without_a_space_fit_a_phone(

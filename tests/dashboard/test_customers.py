@@ -27,7 +27,7 @@ def words(page: str) -> str:
 
 
 def names(page: str) -> list[str]:
-    return re.findall(r'<h3><a href="/customers/\w{32}/"><bdi>([^<]+)</bdi>', page)
+    return re.findall(r'<h2><a href="/customers/\w{32}/"><bdi>([^<]+)</bdi>', page)
 
 
 def ran(

@@ -151,8 +151,13 @@ def test_an_ended_thread_is_neither_assigned_nor_snoozed(world: World, browser_o
     assert lines(world) == ["Sam resolved the conversation"]
 
 
-@pytest.mark.parametrize("needed_the_team", [True, False])
-def test_a_thread_turns_unread_again_for_one_teammate(needed_the_team: bool, world: World, browser_of: SignIn) -> None:
+@pytest.mark.parametrize(
+    ("needed_the_team", "seen_with", "back_to"),
+    [(True, "", "/inbox/"), (False, "?q=ORD%2D1042&before=7&next=//evil.example", "/inbox/?q=ORD-1042")],
+)
+def test_a_thread_turns_unread_again_for_one_teammate(
+    needed_the_team: bool, seen_with: str, back_to: str, world: World, browser_of: SignIn
+) -> None:
     write(world)
     if needed_the_team:
         request(world)
@@ -161,9 +166,10 @@ def test_a_thread_turns_unread_again_for_one_teammate(needed_the_team: bool, wor
     browser_of(world.kim).post(f"/inbox/{world.conversation.id}/read", {"number": "99"})
     assert (queue.counted(world.sam)["unread"], queue.counted(world.kim)["unread"]) == ([], [])
 
-    answer = browser.post(f"/inbox/{world.conversation.id}/unread", headers=HTMX)
+    seen = {"HX-Current-URL": f"https://median.example/inbox/{world.conversation.id}/{seen_with}"}
+    answer = browser.post(f"/inbox/{world.conversation.id}/unread", headers=HTMX | seen)
 
-    assert (answer.status_code, answer.headers["HX-Redirect"]) == (204, "/inbox/")
+    assert (answer.status_code, answer.headers["HX-Redirect"]) == (204, back_to)
     assert queue.counted(world.sam)["unread"] == [world.conversation.id]
     assert queue.counted(world.kim)["unread"] == []
     press(world, browser, "read", number="99")
@@ -197,3 +203,4 @@ def test_tabs_count_up_to_a_bound(world: World, browser_of: SignIn) -> None:
 
     assert '><span>99+</span><span class="sr"> open</span></span></a>' in page
     assert f'data-counts="approval" data-counted="{world.conversation.id}"><span>1</span>' in page
+    assert '<span>99+</span><span class="sr"> </span></span> open</span>' in page

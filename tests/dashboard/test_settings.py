@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from allauth.mfa.models import Authenticator
@@ -95,6 +96,21 @@ def test_the_workspace_is_renamed_and_its_times_are_written_in_its_zone(world: W
     assert times.clock(at) == "22:30"
 
 
+def test_a_page_has_one_first_heading_and_the_others_go_down_by_steps(world: World, browser_of: SignIn) -> None:
+    sam = browser_of(world.sam)
+    for path in (
+        "/inbox/",
+        f"/inbox/{world.conversation.id}/",
+        "/customers/",
+        "/assistant/",
+        "/logs/?q=none",
+        PAGES[1],
+    ):
+        levels = [int(found) for found in re.findall(r"<h(\d)", sam.get(path).content.decode())]
+        assert (path, levels.count(1)) == (path, 1)
+        assert all(after - before < 2 for before, after in pairwise(levels)), (path, levels)
+
+
 def test_the_hour_that_comes_twice_says_which_it_is() -> None:
     first = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
     with times.in_zone("Europe/Berlin"):
@@ -176,7 +192,8 @@ def test_a_key_is_shown_once_works_and_is_revoked(world: World, browser_of: Sign
 
     plain = re.search(r"mdn_[0-9a-z]{40}", page)[0]
     assert plain not in sam.get("/settings/keys/").content.decode()
-    assert "never used" in words(sam.get("/settings/keys/").content.decode())
+    shown = "May read requests, runs, tools, conversations and the log; approve and deny requests. Made"
+    assert re.search(f"{shown} .* never used", words(sam.get("/settings/keys/").content.decode()))
     program = Client(headers={"Authorization": f"Bearer {plain}"})
     assert program.get("/v1/tools").status_code == 200
     assert "last used" in words(sam.get("/settings/keys/").content.decode())
