@@ -13,6 +13,7 @@ from tools.client import Answer, Failure
 # After the first attempt, the second and so on: a day in all. Each is moved by up to a tenth either way.
 PAUSES: Final = tuple(timedelta(seconds=s) for s in (5, 30, 120, 600, 1800, 3600, 7200, 14_400, 28_800, 28_800))
 JITTER: Final = 0.1
+_LONGEST_WAIT: Final = timedelta(days=1)
 SHOWN: Final = 1_000  # characters of an answer that are kept
 
 _FAILURES: Final[Mapping[str, str]] = {
@@ -64,11 +65,10 @@ def pause(attempts: int, *, wait: timedelta) -> timedelta | None:
 
 
 def _asked_for(header: str, *, now: datetime) -> timedelta:
-    """Of a Retry-After, in seconds or as a date; nothing for one that cannot be read."""
-    if header.isascii() and header.isdigit():
-        return timedelta(seconds=min(int(header[:9]), 10**8))
+    """Of a Retry-After, in seconds or as a date, at most a day; nothing for one that cannot be read."""
     try:
-        moment = parsedate_to_datetime(header)
-        return max(moment - now, timedelta(0))
-    except (TypeError, ValueError):  # no date, or one without a zone
+        is_number = header.isascii() and header.isdigit()
+        asked = timedelta(seconds=int(header[:9])) if is_number else parsedate_to_datetime(header) - now
+    except (TypeError, ValueError, OverflowError):  # no date, one without a zone, or one of no year or zone there is
         return timedelta(0)
+    return min(max(asked, timedelta(0)), _LONGEST_WAIT)

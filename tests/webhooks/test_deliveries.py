@@ -213,7 +213,9 @@ def test_a_day_of_attempts_with_longer_and_longer_pauses_and_then_no_more() -> N
 @pytest.mark.parametrize(
     ("header", "seconds"),
     [("120", 120), ("Wed, 03 Jun 2026 12:05:00 GMT", 300), ("Wed, 03 Jun 2026 11:00:00 GMT", 0), ("soon", 0), ("", 0),
-     ("-5", 0), ("9" * 400, 10**8), ("Wed, 03 Jun 2026 12:05:00", 0)],
+     ("-5", 0), ("9" * 400, 86_400), ("Wed, 03 Jun 2026 12:05:00", 0),
+     ("Fri, 31 Dec 9999 23:59:59 -2359", 86_400), (f"Wed, 03 Jun 2026 12:05:00 +{'9' * 14}", 0),
+     (f"Wed, 03 Jun 2026 {'9' * 20}:05:00 GMT", 0)],
 )  # fmt: skip
 def test_retry_after(header: str, seconds: int) -> None:
     assert outcomes._asked_for(header, now=NOON) == timedelta(seconds=seconds)
