@@ -32,7 +32,7 @@ REFUSED: Final = 4403
 POLICY: Final = 1008
 TOO_BIG: Final = 1009
 
-FRAME_LIMIT: Final = 4_096
+FRAME_LIMIT: Final = 9_000  # a customer's token alone may have 8 KB
 # Frames that a browser may send at once, and how many a second it earns back.
 BURST: Final = 30
 REFILL: Final = 3.0

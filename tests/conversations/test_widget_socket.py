@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def token_of(workspace: Workspace, subject: str = "user_123", *, lifetime: timedelta = timedelta(minutes=30)) -> str:
-    said = {"anonymous": False, "claims": {}, "email": "ana@example.com", "name": "Ana Souza"}
+    said = {"anonymous": False, "claims": {"groups": "x" * 5_500}, "email": "ana@example.com", "name": "Ana Souza"}
     now = clock.now() - timedelta(hours=1) if lifetime < timedelta() else clock.now()
     seconds = int(abs(lifetime).total_seconds())
     key = keys.current(workspace.id)
