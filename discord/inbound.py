@@ -12,7 +12,7 @@ from conversations.models import Channel, Customer, Item
 from discord import api
 from discord.models import DiscordInteraction, DiscordPlace
 from discord.payloads import Came
-from median_site.lib import claims, clock, live, secrets
+from median_site.lib import claims, clock, live, secrets, text
 from median_site.lib.db import in_thread
 from team import events
 from team.events import Kind
@@ -81,7 +81,8 @@ def _take(came: DiscordInteraction, fetched: list[tuple[str, Answer | Failure]])
     with transaction.atomic():
         if not DiscordInteraction.objects.select_for_update().filter(id=came.id, due_at__isnull=False).exists():
             return
-        body = came.text if came.text.strip() else ("" if files else NO_TEXT)
+        nothing = "" if files else NO_TEXT
+        body = nothing if text.is_blank(came.text) else came.text
         item = threads.from_customer(
             customer, channel=Channel.DISCORD, body=body, client_id=f"discord:{came.key}", files=files
         )

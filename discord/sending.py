@@ -2,6 +2,7 @@
 in, the messages are posted, and who wrote is told where. No network inside a transaction."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from django.db.models import QuerySet
@@ -82,7 +83,7 @@ def _open(post: DiscordPost, place: DiscordPlace, *, token: str) -> _Step:
 def _let_in(post: DiscordPost, place: DiscordPlace, *, token: str) -> _Step:
     def record(told: Told) -> bool:
         if told.verdict != "done":
-            return _lost(place, told) or _refused(post, told)
+            return _lost(post, place, told)
         _rows(place).update(joined=True)
         return not outbox.paused(post, told)
 
@@ -117,7 +118,7 @@ def _message(post: DiscordPost, place: DiscordPlace, *, token: str) -> _Step | N
 
     def record(told: Told) -> bool:
         if told.verdict != "done":
-            return _lost(place, told) or _refused(post, told)
+            return _lost(post, place, told)
         return outbox.advance(post, told)
 
     return _Step(api.call("POST", f"channels/{place.channel}/messages", body, token=token, file=file), record)
@@ -155,11 +156,13 @@ def _refused(post: DiscordPost, told: Told) -> bool:
     return outbox.failed(post, told)
 
 
-def _lost(place: DiscordPlace, told: Told) -> bool:
-    """A thread that somebody deleted is opened anew."""
-    if not place.parent or told.at("code") != _NO_CHANNEL:
-        return False
-    return bool(_rows(place).filter(channel=place.channel).update(channel="", joined=False))
+def _lost(post: DiscordPost, place: DiscordPlace, told: Told) -> bool:
+    """A thread that somebody deleted is opened anew, at the next attempt: what deletes every thread is not to find one
+    after the other."""
+    if place.parent and told.at("code") == _NO_CHANNEL:
+        _rows(place).filter(channel=place.channel).update(channel="", joined=False)
+        told = replace(told, verdict="broken")
+    return _refused(post, told)
 
 
 def _rows(place: DiscordPlace) -> QuerySet[DiscordPlace]:
