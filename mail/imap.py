@@ -21,6 +21,7 @@ from tools import addresses
 from tools.addresses import Address, BlockedAddress
 
 _ANSWER_S: Final = 15  # until a server that says nothing is given up
+_ADDRESSES: Final = 4  # of a host that are tried
 _CLOCKS: Final = timedelta(minutes=5)  # by which the server's clock may be slow
 _LISTING: Final = 8_000_000  # bytes of an answer that is no mail
 _SERVERS_WORDS: Final = 150
@@ -212,7 +213,7 @@ def _dialled(login: Login, *, allowed_networks: Sequence[Network]) -> socket.soc
     found: list[Address] = addresses.look_up(
         login.host, login.port, allowed_networks=allowed_networks, private_only=login.security == Security.NONE
     )
-    *first, last = map(str, dict.fromkeys(found))
+    *first, last = list(map(str, dict.fromkeys(found)))[:_ADDRESSES]
     for address in first:
         try:
             dialled = socket.create_connection((address, login.port), timeout=addresses.NEXT_ADDRESS_S)

@@ -65,8 +65,8 @@ def remove(*, by: Actor) -> None:
 
 
 def claim_due() -> Mailbox | None:
-    """Take a mailbox that is due, for one process."""
-    due = Mailbox.objects.filter(due_at__lte=clock.now()).order_by("due_at")
+    """Take a mailbox that is due, for one process; those that failed after all others, since one may hang again."""
+    due = Mailbox.objects.filter(due_at__lte=clock.now()).order_by("failures", "due_at")
     with transaction.atomic():
         return _claimed(due.select_for_update(skip_locked=True, of=("self",)).select_related("channel").first())
 

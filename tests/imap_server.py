@@ -115,5 +115,5 @@ def _answer(listening: socket.socket, answers: Mapping[str, bytes], hello: bytes
                     tag, command, *rest = line.decode("utf-8", "replace").split()
                     said = answers.get(f"{command} {rest[0]}" if command == "UID" else command, b"")
                     connection.sendall(said.replace(b"{tag}", tag.encode()))
-            except OSError:
+            except (OSError, ValueError):  # a TLS handshake is no command
                 continue

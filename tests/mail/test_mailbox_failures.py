@@ -2,13 +2,14 @@
 
 import socket
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from threading import Thread
 
 import pytest
 from django.test import Client
 
-from mail import imap, jobs, mailboxes, polling
+from mail import channels, imap, jobs, mailboxes, polling
 from mail.models import EmailChannel, Mailbox
 from median_site.lib import clock
 from team.models import Event, Teammate
@@ -70,6 +71,18 @@ def test_a_server_that_drips_is_cut_off(world: World, channel: EmailChannel, mon
 
     row.refresh_from_db()
     assert row.error == "The mail server did not answer in time."
+
+
+def test_one_that_hangs_holds_up_no_other(world: World, channel: EmailChannel) -> None:
+    hangs = save(world, port=1)
+    Mailbox.objects.update(failures=1, due_at=clock.now() - timedelta(hours=1))
+    by = world.mallory.actor
+    channels.save(by=by, address="help@elsewhere.example", name="Elsewhere", signs_replies=True)
+    sound = mailboxes.save(
+        by=by, host="127.0.0.1", port="1", security="none", username="u", password="p", folder="INBOX"
+    )  # fmt: skip
+
+    assert [mailboxes.claim_due() for _ in range(3)] == [sound, hangs, None]
 
 
 def _drip(listening: socket.socket) -> None:
