@@ -18,7 +18,7 @@ from conversations import attachment_links, attachments
 from conversations.channels import widget_fragments, widget_session
 from conversations.channels.widget_session import Session
 from conversations.models import Item
-from median_site.lib import headers, remote, strict_json
+from median_site.lib import headers, ids, remote, strict_json
 from median_site.lib.errors import DomainError
 from median_site.lib.strict_json import JsonError
 from team import origins
@@ -64,9 +64,8 @@ def thread(request: HttpRequest, slug: str) -> JsonResponse:
     rows: list[Item] = []
     if conversation:
         found = widget_fragments.visible(conversation)
-        before = request.GET.get("before", "")
-        if before.isdecimal():
-            found = found.filter(number__lt=int(before[:18]))
+        if (before := ids.number(request.GET.get("before", ""))) is not None:
+            found = found.filter(number__lt=before)
         rows = list(found.order_by("-number")[: PAGE + 1])
     items = widget_fragments.items(reversed(rows[:PAGE]), session.workspace)
     frame = widget_fragments.frame(session.workspace, conversation, items=items)

@@ -4,6 +4,7 @@ from django.http import HttpResponse, JsonResponse
 from django.views.decorators.http import require_http_methods
 
 from conversations import access, drafts
+from median_site.lib import ids
 from team.access import TeammateRequest, teammate_required
 
 
@@ -14,12 +15,11 @@ def draft(request: TeammateRequest, conversation_id: str) -> HttpResponse:
     by = request.teammate.actor
     if request.method != "POST":
         return JsonResponse({"drafts": access.conversation(by, conversation_id).own_drafts})
-    base = request.POST.get("base", "")
     saved = drafts.save(
         conversation_id,
         by=by,
         mode=drafts.mode_of(request.POST.get("mode", "")),
         body=request.POST.get("text", ""),
-        base=int(base) if base.isdecimal() and len(base) < 19 else 0,
+        base=ids.number(request.POST.get("base", "")) or 0,
     )
     return JsonResponse({"version": saved.version, "replaced": saved.replaced})

@@ -35,7 +35,7 @@ def show(request: TeammateRequest, conversation_id: str) -> HttpResponse:
     """A thread beside the queue, at its newest items or at those before `?before=`."""
     conversation = access.conversation(request.teammate.actor, conversation_id)
     before = request.GET.get("before", "")
-    page = thread.page(conversation, before=int(before) if before.isdecimal() and len(before) < 19 else None)
+    page = thread.page(conversation, before=ids.number(before))
     context = {"conversation": conversation, "page": page, "is_newest": not before, **uploads.LIMITS}
     if request.htmx and before:
         return render(request, "inbox/_earlier.html", context)
@@ -85,10 +85,8 @@ def write(request: TeammateRequest, conversation_id: str) -> HttpResponse:
 @teammate_required
 def read(request: TeammateRequest, conversation_id: str) -> HttpResponse:
     """The teammate has seen the thread up to a number."""
-    number = request.POST.get("number", "")
-    reading.mark_read(
-        conversation_id, by=request.teammate.actor, number=int(number) if number.isdecimal() and len(number) < 19 else 0
-    )
+    number = ids.number(request.POST.get("number", "")) or 0
+    reading.mark_read(conversation_id, by=request.teammate.actor, number=number)
     return HttpResponse(status=204)
 
 

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 from markupsafe import Markup
 
 from conversations.models import Conversation, Item, ItemKind
-from median_site.lib import fragments, live, text
+from median_site.lib import fragments, ids, live, text
 from median_site.lib.errors import NotFound
 from team import notifications
 from team.access import TeammateRequest, teammate_required
@@ -34,9 +34,8 @@ class Notice:
 def page(request: TeammateRequest) -> HttpResponse:
     """All of it, newest first."""
     rows = notifications.mine(request.teammate.actor).order_by("-id")
-    before = request.GET.get("before", "")
-    if before.isdecimal() and len(before) < 19:
-        rows = rows.filter(id__lt=int(before))
+    if (before := ids.number(request.GET.get("before", ""))) is not None:
+        rows = rows.filter(id__lt=before)
     found = list(rows[: PAGE + 1])
     older = found[PAGE - 1].id if len(found) > PAGE else None
     return render(request, "notices/page.html", {"notices": draw(found[:PAGE]), "older": older})
@@ -46,9 +45,8 @@ def page(request: TeammateRequest) -> HttpResponse:
 @teammate_required
 def read_all(request: TeammateRequest) -> HttpResponse:
     """Everything that the page showed."""
-    up_to = request.POST.get("up_to", "")
-    if up_to.isdecimal() and len(up_to) < 19:
-        notifications.read_all(by=request.teammate.actor, up_to=int(up_to))
+    if (up_to := ids.number(request.POST.get("up_to", ""))) is not None:
+        notifications.read_all(by=request.teammate.actor, up_to=up_to)
     return redirect("dashboard:notices")
 
 

@@ -42,6 +42,11 @@ def given(raw: str) -> str:
     return text.clean(raw)[0][:64]
 
 
+def number(raw: str) -> int | None:
+    """A row's number that a page sends; None for what is none, or larger than a column of PostgreSQL may be."""
+    return int(raw) if raw.isdecimal() and len(raw) < 19 else None
+
+
 def api_key() -> str:
     """A new API key: "mdn_" and 40 random characters (200 bits). Only its hash is kept."""
     return f"mdn_{_random(40)}"
