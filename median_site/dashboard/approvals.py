@@ -6,8 +6,9 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from approvals.models import ToolApproval
 from median_site.dashboard import request_rows, requests, together
-from median_site.dashboard.keyset import Place
+from median_site.dashboard.keyset import Page, Place
 from median_site.dashboard.requests import Filter
 from median_site.dashboard.together import Answered
 from team.access import TeammateRequest, acting_as, teammate_required
@@ -21,8 +22,8 @@ def page(request: TeammateRequest) -> HttpResponse:
     workspace = request.teammate.workspace
     by = Filter.of(request.GET)
     after, before = Place.of(request.GET.get("after", "")), Place.of(request.GET.get("before", ""))
-    waiting = requests.Page([]) if before else requests.waiting(workspace.id, by=by, after=after)
-    settled = requests.Page([]) if after else requests.settled(workspace.id, by=by, before=before)
+    waiting: Page[ToolApproval] = Page([]) if before else requests.waiting(workspace.id, by=by, after=after)
+    settled: Page[ToolApproval] = Page([]) if after else requests.settled(workspace.id, by=by, before=before)
     rows = {row.request.id: row for row in request_rows.draw([*waiting.rows, *settled.rows])}
     tools = Tool.objects.filter(workspace=workspace, risk__in=requests.RISKS).order_by("label", "name")
     context = {

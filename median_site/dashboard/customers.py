@@ -33,7 +33,7 @@ def show(request: TeammateRequest, customer_id: str) -> HttpResponse:
         "conversations": people.conversations(customer, before=earlier),
         "lessons": lessons.about(customer.id),
         "runs": [(run, raw_pieces(run.input)) for run in runs.rows],
-        "older": runs.older,
+        "older": runs.next,
         "is_newest": before is None,
     }
     return render(request, "customers/detail.html", context)

@@ -1,13 +1,13 @@
 """Which customers a list shows, and what there is about one of them. Reads only."""
 
-from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from typing import Final
 
 from django.db.models import Exists, OuterRef, Q
 
 from conversations.models import Conversation, Customer
 from conversations.words import Names
-from median_site.dashboard.keyset import Place
+from median_site.dashboard import keyset
+from median_site.dashboard.keyset import Page, Place
 from median_site.lib.actors import Actor
 from median_site.lib.errors import existing
 from tools.models import ToolRun
@@ -15,16 +15,6 @@ from tools.models import ToolRun
 PAGE: Final = 50
 CONVERSATIONS: Final = 20
 RUNS: Final = 30
-
-Row = TypeVar("Row", Conversation, ToolRun)
-
-
-@dataclass(frozen=True, slots=True)
-class Page(Generic[Row]):
-    """Rows, newest first, and the place that the next page goes on from."""
-
-    rows: list[Row]
-    older: Place | None
 
 
 def page(workspace_id: str, *, q: str = "", before: Place | None = None) -> Page[Conversation]:
@@ -39,10 +29,7 @@ def page(workspace_id: str, *, q: str = "", before: Place | None = None) -> Page
         named = Customer.objects.filter(workspace_id=workspace_id).alias(names=Names("name", "email", "subject"))
         found = named.filter(names__contains=f" {q.lower()}")
         rows = rows.filter(customer_id__in=found.values("id"))
-    if before:
-        rows = rows.filter(before.older("last_at"))
-    found_rows = list(rows.select_related("customer").order_by("-last_at", "-id")[: PAGE + 1])
-    return _page(found_rows, PAGE)
+    return keyset.page(rows.select_related("customer"), by="last_at", size=PAGE, after=before)
 
 
 def find(by: Actor, customer_id: str) -> Customer:
@@ -53,20 +40,10 @@ def find(by: Actor, customer_id: str) -> Customer:
 def conversations(customer: Customer, *, before: Place | None = None) -> Page[Conversation]:
     """The customer's conversations. One query."""
     rows = Conversation.objects.filter(workspace_id=customer.workspace_id, customer=customer)
-    if before:
-        rows = rows.filter(before.older("last_at"))
-    return _page(list(rows.order_by("-last_at", "-id")[: CONVERSATIONS + 1]), CONVERSATIONS)
+    return keyset.page(rows, by="last_at", size=CONVERSATIONS, after=before)
 
 
 def runs(customer: Customer, *, before: Place | None = None) -> Page[ToolRun]:
     """Every run in the customer's conversations, whoever started it. One query."""
     rows = ToolRun.objects.filter(workspace_id=customer.workspace_id, conversation__customer=customer)
-    if before:
-        rows = rows.filter(before.older("queued_at"))
-    return _page(list(rows.order_by("-queued_at", "-id")[: RUNS + 1]), RUNS)
-
-
-def _page(found: list[Row], size: int) -> Page[Row]:
-    last = found[size - 1] if len(found) > size else None
-    moment = last and (last.last_at if isinstance(last, Conversation) else last.queued_at)
-    return Page(found[:size], Place(moment, last.id) if last and moment else None)
+    return keyset.page(rows, by="queued_at", size=RUNS, after=before)

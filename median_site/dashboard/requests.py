@@ -9,7 +9,8 @@ from django.http import QueryDict
 
 from approvals import cards
 from approvals.models import DECIDABLE, State, ToolApproval
-from median_site.dashboard.keyset import Place
+from median_site.dashboard import keyset
+from median_site.dashboard.keyset import Page, Place
 from median_site.lib.text import clean
 from tools.models import Risk
 
@@ -64,38 +65,22 @@ class Filter:
         return f"?{query.urlencode()}" if query else "?"
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Requests, and the place that the next page goes on from."""
-
-    rows: list[ToolApproval]
-    next: Place | None = None
-
-
-def waiting(workspace_id: str, *, by: Filter, after: Place | None = None) -> Page:
+def waiting(workspace_id: str, *, by: Filter, after: Place | None = None) -> Page[ToolApproval]:
     """Requests that can still be decided, the soonest expiry first. One query."""
     if by.status not in {"", "waiting"}:
         return Page([])
     rows = _asked(workspace_id, by).filter(state__in=DECIDABLE)
-    if after:
-        rows = rows.filter(after.newer("expires_at"))
-    found = list(rows.order_by("expires_at", "id")[: WAITING_PAGE + 1])
-    last = found[WAITING_PAGE - 1] if len(found) > WAITING_PAGE else None
-    return Page(found[:WAITING_PAGE], Place(last.expires_at, last.id) if last else None)
+    return keyset.page(rows, by="expires_at", size=WAITING_PAGE, after=after, oldest_first=True)
 
 
-def settled(workspace_id: str, *, by: Filter, before: Place | None = None) -> Page:
+def settled(workspace_id: str, *, by: Filter, before: Place | None = None) -> Page[ToolApproval]:
     """Requests that are decided or over, the newest request first. One query."""
     if by.status == "waiting":
         return Page([])
     states = STATUSES[by.status][1] if by.status else SETTLED
     rows = _asked(workspace_id, by)
     rows = rows.filter(state=states[0]) if len(states) == 1 else rows.filter(state__in=states)
-    if before:
-        rows = rows.filter(before.older("requested_at"))
-    found = list(rows.order_by("-requested_at", "-id")[: SETTLED_PAGE + 1])
-    last = found[SETTLED_PAGE - 1] if len(found) > SETTLED_PAGE else None
-    return Page(found[:SETTLED_PAGE], Place(last.requested_at, last.id) if last else None)
+    return keyset.page(rows, by="requested_at", size=SETTLED_PAGE, after=before)
 
 
 def _asked(workspace_id: str, by: Filter) -> QuerySet[ToolApproval]:
