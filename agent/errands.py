@@ -1,8 +1,12 @@
 """Work beside the turns, such as write-ups: the row is the claim, which one process holds for a minute at a time."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import timedelta
+from functools import reduce
+from operator import or_
 from typing import Final
+
+from django.db.models import Q
 
 from agent.rows import Errand
 from median_site.lib import claims, clock, live
@@ -38,6 +42,7 @@ def give_back(errand_ids: Iterable[int]) -> None:
     claims.give_back(Errand.objects.filter(id__in=list(errand_ids)))
 
 
-def done(errand: Errand) -> None:
-    """It is done and forgotten, unless it was asked for again meanwhile: whoever did it may have read too early."""
-    Errand.objects.filter(id=errand.id, due_at=errand.due_at).delete()
+def done(held: Collection[Errand]) -> None:
+    """They are done and forgotten, but for those asked for again meanwhile: whoever did one may have read too early."""
+    if held:
+        Errand.objects.filter(reduce(or_, (Q(id=errand.id, due_at=errand.due_at) for errand in held))).delete()

@@ -37,7 +37,7 @@ async def run(errand: Errand, model: Model) -> None:
             logger.warning("Nothing learned of conversation %s yet: %s", errand.subject_id, error.message)
             return
         await in_thread(_keep, errand.subject_id, read(answer.text))
-    await in_thread(errands.done, errand)
+    await in_thread(errands.done, [errand])
 
 
 def read(answer: str) -> list[str]:

@@ -44,7 +44,8 @@ TURNS: Final = 500
 TURNS_AT_ONCE: Final = 100
 CALLS: Final = 200
 REVIEWS: Final = 50
-ERRANDS: Final = 8
+WRITE_UPS: Final = 50
+LESSONS: Final = 8
 QUESTIONS: Final = 8
 SYNCS: Final = 8
 DELIVERIES: Final = 64
@@ -82,12 +83,13 @@ class AgentProcess:
         self.writer = writer or model
         self.judge = judge or model
         self.helper = helper or model
+        self._writing_up = write_up.WriteUps(self.writer)
         self._reviewer = reviewer_of(self.judge)
         self._turns = _Hands(TURNS)
         self._calls = _Hands(CALLS)
         self._reviews = _Hands(REVIEWS)
-        self._write_ups = _Hands(ERRANDS)
-        self._lessons = _Hands(ERRANDS)
+        self._write_ups = _Hands(WRITE_UPS)
+        self._lessons = _Hands(LESSONS)
         self._questions = _Hands(QUESTIONS)
         self._syncs = _Hands(SYNCS)
         self._deliveries = _Hands(DELIVERIES)  # by webhook/delivery
@@ -145,7 +147,7 @@ class AgentProcess:
 
     async def _take_turns(self) -> None:
         while free := min(TURNS_AT_ONCE, self._turns.room):
-            claimed = await in_thread(turns.claim, self.name, limit=free, holding=list(self._turns))
+            claimed = await in_thread(turns.claim, self.name, limit=free, holding=set(self._turns))
             for turn in claimed:
                 self._start(self._turns, turn.id, self._turn(turn))
             if len(claimed) < free:
@@ -158,7 +160,7 @@ class AgentProcess:
 
     async def _take_errands(self) -> None:
         for errand in await in_thread(write_up.claim, limit=self._write_ups.room):
-            self._start(self._write_ups, str(errand.id), write_up.run(errand, self.writer))
+            self._start(self._write_ups, str(errand.id), self._writing_up.run(errand))
         for errand in await in_thread(errands.claim, ErrandKind.LESSON, limit=self._lessons.room):
             self._start(self._lessons, str(errand.id), learning.run(errand, self.model))
         for question in await in_thread(assistant.claim, limit=self._questions.room):
@@ -223,8 +225,8 @@ class AgentProcess:
         task.add_done_callback(done)
 
     def _due_calls(self) -> list[str]:
-        due = runs.waiting_to_leave().exclude(id__in=list(self._calls))
-        return list(due.values_list("id", flat=True)[: self._calls.room])
+        due = runs.waiting_to_leave().values_list("id", flat=True)[: self._calls.room + len(self._calls)]
+        return [id for id in due if id not in self._calls][: self._calls.room]
 
     async def _listen(self) -> None:
         async for _ in live.bells("agent"):

@@ -3,11 +3,11 @@
 At most one turn runs and one waits in a conversation; two constraints hold that under any interleaving.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from agent.rows import Turn, TurnState
@@ -23,6 +23,13 @@ from team.events import Kind
 BEAT: Final = timedelta(seconds=2)
 SILENT: Final = timedelta(seconds=8)
 ATTEMPTS: Final = 5
+
+_BEAT: Final = """
+    update agent_turn set beat_at = %s where id in (
+        select id from agent_turn where id = any(%s) and state = 'running' and claimed_by = %s
+           for no key update skip locked
+    )
+"""
 
 
 def ask(conversation: Conversation, *, because: str) -> None:
@@ -75,14 +82,15 @@ def resume(conversation: Conversation) -> None:
         ask(conversation, because="handed_back")
 
 
-def claim(process: str, *, limit: int, holding: Iterable[str] = ()) -> list[Turn]:
+def claim(process: str, *, limit: int, holding: Collection[str] = ()) -> list[Turn]:
     """Take up to `limit` turns: those left behind by a silent process first, then the oldest that wait.
 
     Any number of processes may claim at once; each turn goes to one. `holding` are the ids that this process works on,
     however late its signs of life come.
     """
     with transaction.atomic():
-        left = list(_left_behind().exclude(id__in=list(holding))[:limit])
+        silent = _left_behind()[: limit + len(holding)]
+        left = [turn for turn in silent if turn.id not in holding][:limit]
         taken = left + list(_waiting()[: limit - len(left)])
         _take(taken, process)
     return taken
@@ -90,10 +98,8 @@ def claim(process: str, *, limit: int, holding: Iterable[str] = ()) -> list[Turn
 
 def beat(process: str, turn_ids: list[str]) -> None:
     """Say that `process` still works on these turns. One that a transaction holds right now needs no sign of life."""
-    rows = Turn.objects.filter(id__in=turn_ids, state=TurnState.RUNNING, claimed_by=process)
-    with transaction.atomic():
-        free = list(rows.select_for_update(skip_locked=True, no_key=True).values_list("id", flat=True))
-        Turn.objects.filter(id__in=free).update(beat_at=clock.now())
+    with connection.cursor() as cursor:
+        cursor.execute(_BEAT, [clock.now(), turn_ids, process])
 
 
 def give_back(process: str) -> None:

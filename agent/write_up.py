@@ -5,6 +5,7 @@ A model may choose; it may not state. What it says must stand in the raw output 
 
 import logging
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from agent import borne_out, errands
@@ -12,7 +13,7 @@ from agent.borne_out import Leaf
 from agent.models.base import Message, Model, ModelError
 from agent.rows import Errand, ErrandKind
 from median_site.lib import clock, strict_json, text
-from median_site.lib.db import in_thread
+from median_site.lib.batches import Batch
 from median_site.lib.strict_json import Json, JsonError
 from tools import outcomes, runs, writeups
 from tools.models import RunState, ToolRun
@@ -42,13 +43,34 @@ def claim(*, limit: int) -> list[Errand]:
     return errands.claim(ErrandKind.WRITE_UP, limit=limit)
 
 
-async def run(errand: Errand, model: Model) -> None:
-    """Write up the run that the errand is about. A second attempt is without the model: something broke the first."""
-    row = await in_thread(ToolRun.objects.filter(id=errand.subject_id, state=RunState.COMPLETED, headline="").first)
-    if row:
-        made = await by_model(row, model) if errand.attempts == 1 else None
-        await in_thread(runs.write_up, row.id, made=made)
-    await in_thread(errands.done, errand)
+class WriteUps:
+    """Writes runs up with one model, any number at once. Their rows are read and written together."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._read = Batch(_runs)
+        self._keep = Batch(_keep)
+
+    async def run(self, errand: Errand) -> None:
+        """Write up the run that the errand is about. A second attempt is without the model: something broke the
+        first."""
+        row = await self._read(errand)
+        made = await by_model(row, self._model) if row and errand.attempts == 1 else None
+        await self._keep((errand, row, made))
+
+
+def _runs(held: Sequence[Errand]) -> list[ToolRun | None]:
+    """The runs that these errands are about; None for one that needs no write-up any more."""
+    rows = ToolRun.objects.filter(state=RunState.COMPLETED, headline="")
+    found = rows.in_bulk([errand.subject_id for errand in held])
+    return [found.get(errand.subject_id) for errand in held]
+
+
+def _keep(held: Sequence[tuple[Errand, ToolRun | None, WriteUp | None]]) -> list[None]:
+    if written := [(row, made) for _, row, made in held if row]:
+        runs.write_up_all(written)
+    errands.done([errand for errand, _, _ in held])
+    return [None] * len(held)
 
 
 async def by_model(row: ToolRun, model: Model) -> WriteUp | None:

@@ -217,7 +217,7 @@ def _move(
     events.add(entry, to=statement)
     bulk.advance(to=statement)
     give = f"{give or rows.columns(ToolApproval, of='moved')} from moved"
-    return statement.run(lock=_LOCK.format(these), values=values, give=give, for_many=len(approval_ids) > 1)
+    return statement.run(lock=_LOCK.format(these), values=values, give=give)
 
 
 def _second(approval_id: str, *, by: Actor, wanted: bool) -> ToolApproval:

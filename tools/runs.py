@@ -180,18 +180,34 @@ def fail_stuck() -> int:
     return failed
 
 
-def write_up(call_id: str, *, made: WriteUp | None = None) -> None:
-    """Keep the headline and rows of a completed run, once; without any given, the deterministic ones."""
-    with transaction.atomic():
-        run = ToolRun.objects.get(id=call_id)
-        conversation = threads.lock(run.conversation_id) if run.conversation_id else None
-        made = made or writeups.write_up(
-            label=run.tool_label, result=outcomes.stored_result(run.raw), refusal=run.refusal
-        )
-        unwritten = ToolRun.objects.filter(id=call_id, state=RunState.COMPLETED, headline="")
-        if unwritten.update(headline=made.headline, rows=made.as_json()) and conversation:
-            kind = ItemKind.APPROVAL if run.approval else ItemKind.RUN
-            threads.touch(conversation, kind=kind, ref=run.id)
+def write_up(call_id: str) -> None:
+    """Keep the deterministic headline and rows of a completed run, once."""
+    write_up_all([(ToolRun.objects.get(id=call_id), None)])
+
+
+def write_up_all(written: Sequence[tuple[ToolRun, WriteUp | None]]) -> None:
+    """Keep the headlines and rows of these completed runs, each once, in one statement. None: the deterministic ones.
+
+    Of a run what it asked and what came back is read, which never changes.
+    """
+    made = [
+        each or writeups.write_up(label=run.tool_label, result=outcomes.stored_result(run.raw), refusal=run.refusal)
+        for run, each in written
+    ]
+    statement = Statement()
+    statement.add(
+        "moved",
+        "update tools_toolrun r set headline = made.headline, rows = made.rows"
+        " from unnest(%s::text[], %s::text[], %s::jsonb[]) made (id, headline, rows)"
+        " where r.id = made.id and r.state = 'completed' and r.headline = ''"
+        " returning r.workspace_id, r.conversation_id, r.id, r.tool_label as label,"
+        " case when r.approval is null then %s else %s end as card",
+        [run.id for run, _ in written], [each.headline for each in made], [Jsonb(each.as_json()) for each in made],
+        ItemKind.RUN.value, ItemKind.APPROVAL.value,
+    )  # fmt: skip
+    bulk.advance(to=statement)
+    these, value = among({run.conversation_id or "" for run, _ in written})
+    statement.run(lock=bulk.LOCK.format(these), values=[value], give="count(*) from moved")
 
 
 def unwritten() -> QuerySet[ToolRun]:
@@ -210,32 +226,31 @@ def _end(over: Sequence[tuple[ToolRun, Outcome]], *, was: RunState, stuck: bool 
     bulk.advance(to=statement)
     statement.ring(live.wakes("agent", source="moved"))
     these, value = among({run.conversation_id or "" for run, _ in over})
-    ((ended,),) = statement.run(
-        lock=bulk.LOCK.format(these), values=[value], give="array_agg(moved.id) from moved", for_many=len(over) > 1
-    )
+    ((ended,),) = statement.run(lock=bulk.LOCK.format(these), values=[value], give="array_agg(moved.id) from moved")
     return set(cast(list[str], ended or ()))
 
 
 def _add_move(over: Sequence[tuple[ToolRun, Outcome]], *, was: RunState, to: Statement) -> None:
     """The conditional update that ends the runs: the first outcome stands."""
     run, outcome = over[0]
-    columns = ("error", "detail", "refusal", "raw", "raw_flags", "for_model")
-    values = [
-        (
-            run.id, outcome.sentence, outcome.detail, Jsonb(outcome.refusal.as_json()) if outcome.refusal else None,
-            outcome.raw_text, Jsonb(outcome.raw_flags), strict_json.dumps(outcome.for_model),
-        )
-        for run, outcome in over
-    ]  # fmt: skip
-    row = "(%s::text, %s::text, %s::text, %s::jsonb, %s::text, %s::jsonb, %s::text)"
+    columns = {
+        "id": ("text", [run.id for run, _ in over]),
+        "error": ("text", [outcome.sentence for _, outcome in over]),
+        "detail": ("text", [outcome.detail for _, outcome in over]),
+        "refusal": ("jsonb", [Jsonb(outcome.refusal.as_json()) if outcome.refusal else None for _, outcome in over]),
+        "raw": ("text", [outcome.raw_text for _, outcome in over]),
+        "raw_flags": ("jsonb", [Jsonb(outcome.raw_flags) for _, outcome in over]),
+        "for_model": ("text", [strict_json.dumps(outcome.for_model) for _, outcome in over]),
+    }
+    # One text for any number of runs, whose plan is kept.
     to.add(
         "moved",
-        "update tools_toolrun r set state = %s, ended_at = %s, code = %s, http_status = %s,"  # noqa: S608  # names in the code
-        f" {', '.join(f'{name} = over.{name}' for name in columns)}"
-        f" from (values {', '.join([row] * len(over))}) over (id, {', '.join(columns)})"
+        "update tools_toolrun r set state = %s, ended_at = %s, code = %s, http_status = %s,"  # noqa: S608  # named above
+        f" {', '.join(f'{name} = over.{name}' for name in columns if name != 'id')}"
+        f" from unnest({', '.join(f'%s::{kind}[]' for kind, _ in columns.values())}) over ({', '.join(columns)})"
         " where r.id = over.id and r.state = %s returning r.workspace_id, r.conversation_id, r.id, r.tool_name,"
         " r.tool_label as label, %s as card, '{}'::jsonb as data",
-        outcome.state, clock.now(), outcome.code, outcome.http_status, *(each for row in values for each in row),
+        outcome.state, clock.now(), outcome.code, outcome.http_status, *(values for _, values in columns.values()),
         was.value, (ItemKind.APPROVAL if run.approval else ItemKind.RUN).value,
     )  # fmt: skip
 

@@ -4,7 +4,7 @@ Nothing here knows a table. Each app adds the part that writes its own; parts re
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import Any, Final, Self, TypeAlias, cast
 
@@ -56,11 +56,10 @@ class Statement:
         """Doorbells, heard at the commit: a SELECT of groups and messages (median_site.lib.live writes it)."""
         self._bells.append((bells, list(values)))
 
-    def run(self, *, lock: str, values: Iterable[Value], give: str, for_many: bool = False) -> list[Row]:
+    def run(self, *, lock: str, values: Iterable[Value], give: str) -> list[Row]:
         """Take the lock, then write, in one round trip. Gives the rows of `give`: columns of parts, with their FROM.
 
-        The lock is a statement of its own, so that the writes see what those who had it before have left. `for_many`
-        plans anew: a kept plan is one for few rows, and joins parts of many by comparing each with each.
+        The lock is a statement of its own, so that the writes see what those who had it before have left.
         """
         current = layer.current()
         rung = " union all ".join(sql for sql, _ in self._bells)
@@ -68,7 +67,7 @@ class Statement:
         parts = ", ".join(f"{name} as ({sql})" for name, (sql, _) in self._parts.items())
         written = [value for _, held in [*self._parts.values(), *self._bells] for value in held]
         sql = f"with recursive {parts} select {bells}, {give}"
-        rows = _pipelined((lock, list(values)), (sql, written), cursor=connection.cursor if for_many else _cursor)
+        rows = _pipelined((lock, list(values)), (sql, written))
         if rows and rung:
             current.rung(rows[0][0])
         return [row[1:] for row in rows]
@@ -93,12 +92,10 @@ def fetch(sql: str, *values: Value) -> list[Row]:
         return list(cursor.fetchall())
 
 
-def _pipelined(
-    first: tuple[str, list[Value]], last: tuple[str, list[Value]], *, cursor: Callable[[], CursorWrapper]
-) -> list[Row]:
+def _pipelined(first: tuple[str, list[Value]], last: tuple[str, list[Value]]) -> list[Row]:
     """Both at once, in one transaction; the rows of the last. Their plans, which cost as much again, are kept."""
     connection.ensure_connection()
-    with cursor() as locking, cursor() as writing:
+    with _cursor() as locking, _cursor() as writing:
         with connection.wrap_database_errors, connection.connection.pipeline():
             locking.execute(*first)
             writing.execute(*last)

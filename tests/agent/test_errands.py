@@ -187,13 +187,13 @@ def test_an_errand_goes_to_one_process_and_is_due_again_when_that_dies(world: Wo
     errands.give_back([again.id])
     [third] = errands.claim(ErrandKind.LESSON, limit=8)
     assert errands.claim(ErrandKind.WRITE_UP, limit=8) == []
-    errands.done(other)
+    errands.done([other])
     assert third.attempts == 2
     errands.ask(ErrandKind.LESSON, workspace_id=world.fernhill.id, subject_id="a conversation")
-    errands.done(third)  # it was read before what it was asked for again for
+    errands.done([third])  # it was read before what it was asked for again for
     [fourth] = errands.claim(ErrandKind.LESSON, limit=8)
     assert fourth.attempts == 1
-    errands.done(fourth)
+    errands.done([fourth])
     assert not Errand.objects.exists()
 
 

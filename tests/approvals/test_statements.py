@@ -21,6 +21,7 @@ from tests.endpoint import Endpoint
 from tests.world import World
 from tools import calls, runs
 from tools.models import RunState, ToolRun
+from tools.writeups import WriteUp
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -92,6 +93,23 @@ def test_results_that_differ_are_recorded_together_each_once(world: World) -> No
     assert states == {done: "completed", failed: "failed", over: "completed", kept: "executing"}
     assert list(Event.objects.filter(kind="run.failed").values_list("subject_id", flat=True)) == [failed]
     assert Turn.objects.filter(state=TurnState.QUEUED).count() == 3
+
+
+def test_many_are_written_up_in_as_few_and_each_once(world: World) -> None:
+    ids = approved(world, 3)
+    calls._claim(ids)
+    runs.finish_all([(run, answer()) for run in ToolRun.objects.filter(state=RunState.RUNNING)])
+    over = list(ToolRun.objects.order_by("id"))
+    runs.write_up_all([(over[0], WriteUp("Refunded"))])
+    assert statements(lambda: runs.write_up_all([(run, None) for run in over])) == [LOCK, WRITE]
+    assert [run.headline for run in ToolRun.objects.order_by("id")] == [
+        "Refunded",
+        "Refund order: refunded",
+        "Refund order: refunded",
+    ]
+    versions = dict(Conversation.objects.filter(approvals__id__in=ids).values_list("id", "version"))
+    cards = Item.objects.filter(kind=ItemKind.APPROVAL, ref__in=ids)
+    assert dict(cards.values_list("conversation", "version")) == versions
 
 
 def test_a_claim_that_is_asked_for_twice_is_given_once(world: World) -> None:
