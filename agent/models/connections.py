@@ -4,6 +4,7 @@ httpcore, the engine under httpx, is used bare: its pool goes through all of its
 500 in flight takes longer than everything else.
 """
 
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
@@ -11,19 +12,20 @@ from typing import Final
 import httpcore
 import httpx
 
-IDLE: Final = 50
+# As many as an agent process has turns: between two steps of theirs nobody connects anew.
+IDLE: Final = 500
 IDLE_S: Final = 5.0
 
 
 class Connections:
-    """Opens what it needs and keeps a few that are idle. Never sends anything twice; every deadline is the caller's."""
+    """Opens what it needs and keeps it for a while. Never sends anything twice; every deadline is the caller's."""
 
     def __init__(self, url: httpx.URL) -> None:
         self._origin = httpcore.URL(
             scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
         ).origin  # fmt: skip
         self._ssl = httpx.create_ssl_context(trust_env=False) if url.scheme == "https" else None
-        self._idle: list[httpcore.AsyncHTTPConnection] = []
+        self._idle: deque[httpcore.AsyncHTTPConnection] = deque()  # the longest idle first
 
     @asynccontextmanager
     async def send(self, request: httpcore.Request) -> AsyncIterator[httpcore.Response]:
@@ -51,6 +53,8 @@ class Connections:
         return httpcore.AsyncHTTPConnection(self._origin, ssl_context=self._ssl, keepalive_expiry=IDLE_S)
 
     async def _put_back(self, connection: httpcore.AsyncHTTPConnection) -> None:
+        while self._idle and self._idle[0].has_expired():
+            await self._idle.popleft().aclose()
         if connection.is_idle() and not _holds_more(connection) and len(self._idle) < IDLE:
             self._idle.append(connection)
         else:
