@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from django.db.models import QuerySet
@@ -16,9 +15,6 @@ from median_site.lib.strict_json import Json
 from team import chain
 from team.models import Event, Workspace
 
-# What a thread's change may have written to the log, and what came just before a page read it, comes once more rather
-# than never: a page has each row once.
-OVERLAP: Final = timedelta(seconds=10)
 SYMBOLS: Final[Mapping[str, str]] = {"system": "clock", "reviewer": "review", "api": "code"}
 TONES: Final[Mapping[str, str]] = {"ran": "green", "refused": "amber", "passed": "amber", "failed": "red"}
 
@@ -45,9 +41,9 @@ def push(ask: live.Ask) -> list[live.Push]:
     if ask.id.isdecimal():
         rows = rows.filter(id=int(ask.id))
     elif ask.id:
-        rows = rows.filter(conversation_id=ask.id, at__gt=clock.now() - OVERLAP)
+        rows = rows.filter(conversation_id=ask.id, at__gt=clock.now() - live.OVERLAP)
     else:
-        rows = rows.filter(at__gt=datetime.fromtimestamp(ask.since / 1000, tz=UTC) - OVERLAP)
+        rows = rows.filter(at__gt=ask.read_at)
     found = _newest(rows)
     if len(found) > live.MOST:
         return [live.refresh("log", 0)]

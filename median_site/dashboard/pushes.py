@@ -2,9 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from functools import wraps
-from typing import Final
 
 from django.db.models import QuerySet
 
@@ -14,9 +12,6 @@ from median_site.dashboard import assistant, log_rows, notices, request_rows, th
 from median_site.lib import live, times
 from median_site.lib.presence import Scene
 from team.models import Notification, NotificationKind, Workspace
-
-# Rows that moved just before the page's own reading of the queue come once more rather than never.
-OVERLAP: Final = timedelta(seconds=10)
 
 
 def register() -> None:
@@ -80,8 +75,7 @@ def render_row(ask: live.Ask) -> list[live.Push]:
     if ask.id:
         found = list(rows.filter(id=ask.id))
     else:
-        since = datetime.fromtimestamp(ask.since / 1000, tz=UTC) - OVERLAP
-        found = list(rows.filter(last_at__gt=since).order_by("-last_at", "-id")[: live.MOST + 1])
+        found = list(rows.filter(last_at__gt=ask.read_at).order_by("-last_at", "-id")[: live.MOST + 1])
         if len(found) > live.MOST:
             return [live.refresh("queue", 0)]
     marks = ReadMark.objects.filter(

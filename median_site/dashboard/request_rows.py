@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from markupsafe import Markup
@@ -17,9 +17,8 @@ from team.facets import Type
 from team.models import Event
 from tools import values
 
-# How far back a change of a thread looks for what it may have been about, and a page for what it may have missed.
+# How far back a change of a thread looks for what it may have been about.
 RECENT: Final = timedelta(seconds=60)
-OVERLAP: Final = timedelta(seconds=10)
 TONES: Final[Mapping[str, str]] = {State.COMPLETED: "green", State.FAILED: "red"}
 
 
@@ -62,8 +61,7 @@ def push(ask: live.Ask) -> list[live.Push]:
     if ask.id:
         changed = changed.filter(conversation_id=ask.id, at__gt=clock.now() - RECENT, tool_name__gt="")
     else:
-        since = datetime.fromtimestamp(ask.since / 1000, tz=UTC) - OVERLAP
-        changed = changed.filter(type=Type.TOOLS, at__gt=since)
+        changed = changed.filter(type=Type.TOOLS, at__gt=ask.read_at)
     ids = list(changed.order_by("-at", "-id").values_list("subject_id", flat=True)[: live.MOST + 1])
     if len(ids) > live.MOST:
         return [live.refresh("requests", 0)]

@@ -4,6 +4,7 @@ transaction; each web process then renders what its pages watch, once (hub), wit
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Final, Literal, TypedDict
 
 from median_site.lib import layer
@@ -11,6 +12,8 @@ from median_site.lib.presence import Scene
 
 # A page that missed more things than this fetches itself again instead.
 MOST: Final = 100
+# What was written just before a page read its list comes once more rather than never: a page has each row once.
+OVERLAP: Final = timedelta(seconds=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,11 @@ class Ask:
     since: int
     people: frozenset[str]
     scene: Scene = Scene()
+
+    @property
+    def read_at(self) -> datetime:
+        """When a page read its list, where `since` says that in milliseconds; a little before, see OVERLAP."""
+        return datetime.fromtimestamp(self.since / 1000, tz=UTC) - OVERLAP
 
 
 @dataclass(frozen=True, slots=True)
