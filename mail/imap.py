@@ -93,13 +93,14 @@ class Folder:
         return Fetched(raw, max(size, len(raw)))
 
     def mark_seen(self, uid: int) -> None:
+        """If the server lets us: some folders are for reading alone."""
         self._wire.left = _LISTING
-        self._wire.asked("STORE", str(uid), "+FLAGS.SILENT", r"(\Seen)")
+        self._wire.uid("STORE", str(uid), "+FLAGS.SILENT", r"(\Seen)")
 
     def _found(self, criteria: str) -> list[int]:
         self._wire.left = _LISTING
         answer = self._wire.asked("SEARCH", criteria)
-        return sorted(int(each) for line in answer if isinstance(line, bytes) for each in line.split())
+        return sorted(_number(each) for line in answer if isinstance(line, bytes) for each in line.split())
 
     def _fetched(self, uids: str, what: str, *, most: int) -> list[bytes]:
         self._wire.left = most
@@ -107,7 +108,7 @@ class Folder:
 
     def _number(self, name: str) -> int:
         said = self._wire.response(name)[1]
-        return int(said[-1]) if said and isinstance(said[-1], bytes) and said[-1].isdigit() else 0
+        return _number(said[-1]) if said and isinstance(said[-1], bytes) and said[-1].isdigit() else 0
 
 
 @contextmanager
@@ -260,6 +261,14 @@ def _words(answer: Sequence[object]) -> str:
     said = b" ".join(each for each in answer if isinstance(each, bytes)).decode("utf-8", "replace")
     shown = " ".join("".join(each if each.isprintable() else " " for each in said).split())
     return shown.rstrip(".")[:_SERVERS_WORDS]
+
+
+def _number(said: bytes) -> int:
+    """A mail's or a folder's number. Raises ValueError for one that IMAP does not have."""
+    number = int(said)
+    if not 0 <= number < 2**32:
+        raise ValueError("a number beyond 32 bits")
+    return number
 
 
 def _date(line: bytes) -> datetime | None:

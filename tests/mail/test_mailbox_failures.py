@@ -15,6 +15,7 @@ from median_site.lib import clock
 from team.models import Event, Teammate
 from tests import certificates
 from tests.imap_server import USER, ImapServer, scripted
+from tests.mail.letters import letter
 from tests.mail.test_mailbox import due, save
 from tests.world import World
 
@@ -41,6 +42,8 @@ HANDSHAKE = {
          "The mail server refused the user name or password: [ALERT] <b>no</b> … here."),
         (HANDSHAKE | {"UID SEARCH": b"{tag} BAD what\r\n"}, "none",
          "The mail server did not do what was asked: what."),
+        (HANDSHAKE | {"UID SEARCH": b"* SEARCH 99999999999999999999\r\n" + OK}, "none",
+         "The mail server did not do what was asked: a number beyond 32 bits."),
         (HANDSHAKE | {"UID SEARCH": b"* SEARCH {9000000}\r\n"}, "none",
          "The mail server sent more than was asked for."),
     ],
@@ -71,6 +74,18 @@ def test_a_server_that_drips_is_cut_off(world: World, channel: EmailChannel, mon
 
     row.refresh_from_db()
     assert row.error == "The mail server did not answer in time."
+
+
+def test_a_folder_that_is_for_reading_alone_is_read(world: World, channel: EmailChannel) -> None:
+    mail = letter("Hi").as_bytes()
+    found = b'* 1 FETCH (UID 8 RFC822.SIZE 9 INTERNALDATE "01-Dec-2099 10:00:00 +0000" BODY[] {%d}\r\n%b)\r\n'
+    answers = {"UID FETCH": found % (len(mail), mail) + OK, "UID STORE": b"{tag} NO read-only\r\n", "LOGOUT": OK}
+    with scripted(HANDSHAKE | answers) as port:
+        save(world, port=port, password="hunter2")
+        assert jobs.poll() == 1
+
+    row = Mailbox.objects.get()
+    assert (row.last_uid, row.error) == (8, "")
 
 
 def test_one_that_hangs_holds_up_no_other(world: World, channel: EmailChannel) -> None:
