@@ -97,7 +97,9 @@ def _may_be_told(push: Push) -> bool:
     teammate = push.browser.teammate
     chosen: Preference | None = getattr(teammate, "preference", None)
     chose_it = push.topic == pushes.TEST or chosen is None or push.topic in chosen.push
-    here = Browser.objects.filter(id=push.browser_id, teammate__removed_at=None, teammate__user__is_active=True)
+    # Somebody of another workspace may have signed in there since.
+    own = Browser.objects.filter(id=push.browser_id, workspace_id=push.workspace_id)
+    here = own.filter(teammate__removed_at=None, teammate__user__is_active=True)
     return chose_it and here.filter(id__in=browsers.signed_in().values("id")).exists()
 
 

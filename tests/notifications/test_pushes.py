@@ -125,7 +125,7 @@ def test_nobody_is_told_what_they_need_no_more(world: World, browser_of: Browser
     assert Push.objects.count() == 0
 
 
-@pytest.mark.parametrize("how", ["signed out", "removed", "chose otherwise"])
+@pytest.mark.parametrize("how", ["signed out", "removed", "chose otherwise", "another workspace's now"])
 def test_it_ends_between_queueing_and_sending(
     world: World, browser_of: BrowserOf, service: PushService, how: str
 ) -> None:
@@ -138,6 +138,8 @@ def test_it_ends_between_queueing_and_sending(
         client.post("/accounts/logout/")
     elif how == "removed":
         roster.remove(world.kim.id, by=world.sam.actor)
+    elif how == "another workspace's now":
+        subscribe(browser_of(world.mallory), service.url, Keys())
     else:
         preferences.save(world.kim, push=[], mail=[], rhythm="never", hour="8")
     send_all()
@@ -145,7 +147,7 @@ def test_it_ends_between_queueing_and_sending(
     if how == "signed out":
         assert not Session.objects.filter(session_key=Browser.objects.get().session_key).exists()
         assert jobs.hourly() == {"browsers": 1}
-    assert Browser.objects.exists() == (how == "chose otherwise")
+    assert Browser.objects.exists() == (how in {"chose otherwise", "another workspace's now"})
 
 
 def test_the_service_is_busy_then_knows_the_browser_no_more(
