@@ -1,5 +1,8 @@
 """What this app does when something below it happens, or when a mail service hands in a mail."""
 
+from email import policy
+from typing import Final
+
 from anymail.signals import AnymailInboundEvent, AnymailTrackingEvent, EventType
 from anymail.signals import inbound as service_received
 from anymail.signals import tracking as service_told
@@ -9,6 +12,9 @@ from mail import channels, delivery, inbound, outbox, parsing
 from mail.models import EmailChannel
 from team.models import Event
 from team.signals import events_linked, workspace_closed
+
+# To fold a header anew Python parses it, and breaks on odd ones.
+_AS_IT_CAME: Final = policy.default.clone(refold_source="none", utf8=True)
 
 
 @receiver(workspace_closed, dispatch_uid="mail.workspace_closed")
@@ -27,7 +33,7 @@ def send_replies(workspace_id: str, events: list[Event], **_: object) -> None:
 def take_from_service(event: AnymailInboundEvent, **_: object) -> None:
     """The workspaces are those that the mail was sent to. What is for nobody here is forgotten: trying again would not
     help. An error is the service's to hear, so that it tries again."""
-    raw = event.message.as_bytes()
+    raw = event.message.as_bytes(policy=_AS_IT_CAME)
     for channel, recipient in channels.receiving(event.message.envelope_recipient, parsing.parse(raw).recipients):
         inbound.take(raw, channel=channel, recipient=recipient)
 

@@ -37,7 +37,7 @@ def mailgun(raw: str, *, key: str = KEY) -> dict[str, str]:
 
 def postmark(to: str) -> str:
     return json.dumps({
-        "FromFull": {"Email": "ana@example.com", "Name": "Ana Souza"}, "From": "ana@example.com", "To": to,
+        "FromFull": {"Email": "ana@example.com", "Name": "Zoé Souza"}, "From": "ana@example.com", "To": to,
         "ToFull": [{"Email": to, "Name": "", "MailboxHash": ""}], "CcFull": [], "BccFull": [], "OriginalRecipient": to,
         "Subject": "My order", "MessageID": "73e6d360-66eb-11e1-8e72-a8904824019b",
         "Date": "Mon, 30 Nov 2026 10:00:00 +0000",
@@ -53,7 +53,8 @@ def said() -> list[tuple[str, str]]:
 
 
 def test_mailgun_hands_in_a_raw_mail_once(channel: EmailChannel, client: Client) -> None:
-    sent = mailgun(letter(To="hello@other.example").as_string())
+    odd = f"Cc: {'(' * 5_000}\nComments: {'é' * 100}\n"  # which Python cannot fold anew
+    sent = mailgun(odd + letter(To="hello@other.example").as_string())
 
     answers = [client.post("/channels/email/services/mailgun/inbound_mime/", sent, headers=AUTHORIZATION) for _ in "12"]
 
@@ -69,7 +70,8 @@ def test_postmark_hands_in_a_mail_in_parts(channel: EmailChannel, client: Client
 
     assert answer.status_code == 200
     assert said() == [("Subject: My order\n\nWhere is it?", "On Mon, S <s@f.example> wrote:\n> yes")]
-    assert [file.name for file in Item.objects.get(kind=ItemKind.CUSTOMER).sent] == ["a.txt"]
+    item = Item.objects.get(kind=ItemKind.CUSTOMER)
+    assert (item.author_name, [file.name for file in item.sent]) == ("Zoé Souza", ["a.txt"])
 
 
 def test_without_the_proof_nothing_comes_in(channel: EmailChannel, client: Client) -> None:
