@@ -4,6 +4,7 @@ An event that leaves a line in a thread says the same here (conversations.lines)
 for is said by its own words.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -33,8 +34,10 @@ def sentence(event: Event, *, agent: str) -> str:
     facts = Facts(who=by.short_name or by.approver_name, agent=agent, label=label, data=event.data)
     if event.kind in LINES:
         return text.sentence(LINES[event.kind](facts).text)
-    make = _SENTENCES.get(event.kind)
-    return text.sentence(make(facts) if make else f"{facts.who}: {event.kind.replace('.', ' ').replace('_', ' ')}")
+    if event.kind in _MADE:
+        return text.sentence(_MADE[event.kind](facts))
+    said = _SENTENCES.get(event.kind, f"{{who}}: {event.kind.replace('.', ' ').replace('_', ' ')}")
+    return text.sentence(said.format_map(defaultdict(str, event.data, who=facts.who, agent=agent, label=label)))
 
 
 def _ran(facts: Facts) -> str:
@@ -69,81 +72,72 @@ def _switched(facts: Facts) -> str:
     return f"{facts.who} switched {'on' if facts.data.get('on') else 'off'} {facts.label}"
 
 
-def _rated(facts: Facts) -> str:
-    return f"{facts.who} set the risk of {facts.label} to {facts.data.get('risk')}, from {facts.data.get('was')}"
-
-
 def _sync_failed(facts: Facts) -> str:
     code = str(facts.data.get("code"))
     return f"{facts.data.get('url')} could not be synced: {failures.sentence(code, 'something else than 200')}"
 
 
-def _refused(facts: Facts) -> str:
-    return f"A session token was refused: {facts.data.get('reason')}"
-
-
-def _alert(facts: Facts) -> str:
-    return f"The alert about {facts.label} in {facts.data.get('service')}"
-
-
-_SENTENCES: Final[Mapping[str, Callable[[Facts], str]]] = {
-    Kind.CONVERSATION_STARTED: lambda f: f"{f.who} started a conversation",
-    Kind.CUSTOMER_WROTE: lambda f: f"{f.who} wrote",
-    Kind.AGENT_REPLIED: lambda f: f"{f.who} replied",
-    Kind.TEAMMATE_REPLIED: lambda f: f"{f.who} replied",
-    Kind.NOTE_LEFT: lambda f: f"{f.who} left a note",
+_MADE: Final[Mapping[str, Callable[[Facts], str]]] = {
     Kind.RUN_COMPLETED: _ran,
     Kind.RUN_FAILED: _failed,
     Kind.TOOL_SWITCHED: _switched,
-    Kind.TOOL_RATED: _rated,
-    Kind.ENDPOINT_ADDED: lambda f: f"{f.who} added the endpoint {f.data.get('url')}",
-    Kind.ENDPOINT_CHANGED: lambda f: f"{f.who} changed the endpoint {f.data.get('url')}",
-    Kind.ENDPOINT_REMOVED: lambda f: f"{f.who} removed the endpoint {f.data.get('url')}",
-    Kind.ENDPOINT_SYNCED: lambda f: f"{f.data.get('url')} synced",
     Kind.SYNC_FAILED: _sync_failed,
-    Kind.HTTP_TOOL_SAVED: lambda f: f"{f.who} saved {f.label}",
-    Kind.HTTP_TOOL_REMOVED: lambda f: f"{f.who} removed {f.label}",
-    Kind.HTTP_TOOLS_IMPORTED: lambda f: f"{f.who} imported HTTP tools",
-    Kind.TOOLS_PUBLISHED: lambda f: f"{f.who} published a version of the HTTP tools",
-    Kind.SUBJECT_DROPPED: lambda f: f"A value from {f.who} for the subject of {f.label} was dropped",
-    Kind.SIGNING_KEY_ROTATED: lambda f: f"{f.who} rotated the signing key",
-    Kind.SESSION_REFUSED: _refused,
-    Kind.WORKSPACE_CLOSED: lambda f: f"{f.who} deleted the workspace",
-    Kind.WORKSPACE_CHANGED: lambda f: f"{f.who} changed the workspace's settings",
-    Kind.AGENT_CHANGED: lambda f: f"{f.who} changed the agent's name or instructions",
-    Kind.INVITATION_MADE: lambda f: f"{f.who} invited {f.data.get('email')} as {f.data.get('role')}",
-    Kind.INVITATION_WITHDRAWN: lambda f: f"{f.who} withdrew the invitation of {f.data.get('email')}",
-    Kind.TEAMMATE_JOINED: lambda f: f"{f.who} joined as {f.data.get('role')}",
-    Kind.TEAMMATE_RENAMED: lambda f: f"{f.who} is called {f.data.get('name')} from now on",
-    Kind.ROLE_CHANGED: lambda f: f"{f.who} made {f.data.get('name')} {f.data.get('role')}",
-    Kind.TEAMMATE_REMOVED: lambda f: f"{f.who} removed {f.data.get('name')} from the team",
-    Kind.API_KEY_MADE: lambda f: f"{f.who} made the API key {f.data.get('name')}",
-    Kind.API_KEY_REVOKED: lambda f: f"{f.who} revoked the API key {f.data.get('name')}",
-    Kind.SAVED_REPLY_SAVED: lambda f: f"{f.who} wrote the saved reply {f.data.get('title')}",
-    Kind.SAVED_REPLY_REMOVED: lambda f: f"{f.who} deleted the saved reply {f.data.get('title')}",
-    Kind.WEBHOOK_ADDED: lambda f: f"{f.who} added a webhook to {f.data.get('host')}",
-    Kind.WEBHOOK_CHANGED: lambda f: f"{f.who} changed the webhook to {f.data.get('host')}",
-    Kind.WEBHOOK_REMOVED: lambda f: f"{f.who} removed the webhook to {f.data.get('host')}",
-    Kind.WEBHOOK_DISABLED: lambda f: f"The webhook to {f.data.get('host')} was switched off, since nothing reaches it",
-    Kind.ALERTS_SET_UP: lambda f: f"{f.who} set up alerts in {f.data.get('service')}",
-    Kind.ALERTS_REMOVED: lambda f: f"{f.who} removed the alerts in {f.data.get('service')}",
-    Kind.ALERTS_DISABLED: lambda f: f"Alerts in {f.data.get('service')} stopped: {f.data.get('why')}",
-    Kind.ALERTS_MENDED: lambda f: f"Alerts in {f.data.get('service')} work again",
-    Kind.ALERT_FAILED: lambda f: f"{_alert(f)} failed and is tried again: {f.data.get('why')}",
-    Kind.ALERT_GIVEN_UP: lambda f: f"{_alert(f)} was given up: {f.data.get('why')}",
-    Kind.ALERTS_LINKED: lambda f: f"{f.who} linked {f.data.get('user')} in {f.data.get('service')}",
-    Kind.ALERTS_UNLINKED: lambda f: f"{f.who} unlinked {f.data.get('user')} in {f.data.get('service')}",
-    Kind.EMAIL_CHANNEL_CHANGED: lambda f: f"{f.who} changed how mail to {f.data.get('address')} is received",
-    Kind.EMAIL_CHANNEL_REMOVED: lambda f: f"{f.who} removed the address {f.data.get('address')}",
-    Kind.EMAIL_MAILBOX_FAILED: lambda f: f"No mail to {f.data.get('address')} could be fetched: {f.data.get('why')}",
-    Kind.EMAIL_MAILBOX_MENDED: lambda f: f"Mail to {f.data.get('address')} is fetched again",
-    Kind.DISCORD_CHANNEL_CHANGED: lambda f: f"{f.who} set up how customers write in Discord",
-    Kind.DISCORD_CHANNEL_REMOVED: lambda f: f"{f.who} removed the application for customers in Discord",
-    Kind.DISCORD_CHANNEL_STOPPED: lambda f: f"Nothing is posted to customers in Discord: {f.data.get('why')}",
-    Kind.DISCORD_CHANNEL_MENDED: lambda f: "Customers in Discord are answered again",
-    Kind.PASSWORD_CHANGED: lambda f: f"{f.who} set a new password",
-    Kind.SECOND_STEP_ADDED: lambda f: f"{f.who} added a second step to their sign-in",
-    Kind.SECOND_STEP_REMOVED: lambda f: f"{f.who} took a second step off their sign-in",
-    Kind.RECOVERY_CODES_MADE: lambda f: f"{f.who} made new recovery codes",
-    Kind.SESSION_ENDED: lambda f: f"{f.who} signed out another session of theirs",
+}
+# Of who, the agent's name, the tool's label and the event's own data.
+_SENTENCES: Final[Mapping[str, str]] = {
+    Kind.CONVERSATION_STARTED: "{who} started a conversation",
+    Kind.CUSTOMER_WROTE: "{who} wrote",
+    Kind.AGENT_REPLIED: "{who} replied",
+    Kind.TEAMMATE_REPLIED: "{who} replied",
+    Kind.NOTE_LEFT: "{who} left a note",
+    Kind.TOOL_RATED: "{who} set the risk of {label} to {risk}, from {was}",
+    Kind.ENDPOINT_ADDED: "{who} added the endpoint {url}",
+    Kind.ENDPOINT_CHANGED: "{who} changed the endpoint {url}",
+    Kind.ENDPOINT_REMOVED: "{who} removed the endpoint {url}",
+    Kind.ENDPOINT_SYNCED: "{url} synced",
+    Kind.HTTP_TOOL_SAVED: "{who} saved {label}",
+    Kind.HTTP_TOOL_REMOVED: "{who} removed {label}",
+    Kind.HTTP_TOOLS_IMPORTED: "{who} imported HTTP tools",
+    Kind.TOOLS_PUBLISHED: "{who} published a version of the HTTP tools",
+    Kind.SUBJECT_DROPPED: "A value from {who} for the subject of {label} was dropped",
+    Kind.SIGNING_KEY_ROTATED: "{who} rotated the signing key",
+    Kind.SESSION_REFUSED: "A session token was refused: {reason}",
+    Kind.WORKSPACE_CLOSED: "{who} deleted the workspace",
+    Kind.WORKSPACE_CHANGED: "{who} changed the workspace's settings",
+    Kind.AGENT_CHANGED: "{who} changed the agent's name or instructions",
+    Kind.INVITATION_MADE: "{who} invited {email} as {role}",
+    Kind.INVITATION_WITHDRAWN: "{who} withdrew the invitation of {email}",
+    Kind.TEAMMATE_JOINED: "{who} joined as {role}",
+    Kind.TEAMMATE_RENAMED: "{who} is called {name} from now on",
+    Kind.ROLE_CHANGED: "{who} made {name} {role}",
+    Kind.TEAMMATE_REMOVED: "{who} removed {name} from the team",
+    Kind.API_KEY_MADE: "{who} made the API key {name}",
+    Kind.API_KEY_REVOKED: "{who} revoked the API key {name}",
+    Kind.SAVED_REPLY_SAVED: "{who} wrote the saved reply {title}",
+    Kind.SAVED_REPLY_REMOVED: "{who} deleted the saved reply {title}",
+    Kind.WEBHOOK_ADDED: "{who} added a webhook to {host}",
+    Kind.WEBHOOK_CHANGED: "{who} changed the webhook to {host}",
+    Kind.WEBHOOK_REMOVED: "{who} removed the webhook to {host}",
+    Kind.WEBHOOK_DISABLED: "The webhook to {host} was switched off, since nothing reaches it",
+    Kind.ALERTS_SET_UP: "{who} set up alerts in {service}",
+    Kind.ALERTS_REMOVED: "{who} removed the alerts in {service}",
+    Kind.ALERTS_DISABLED: "Alerts in {service} stopped: {why}",
+    Kind.ALERTS_MENDED: "Alerts in {service} work again",
+    Kind.ALERT_FAILED: "The alert about {label} in {service} failed and is tried again: {why}",
+    Kind.ALERT_GIVEN_UP: "The alert about {label} in {service} was given up: {why}",
+    Kind.ALERTS_LINKED: "{who} linked {user} in {service}",
+    Kind.ALERTS_UNLINKED: "{who} unlinked {user} in {service}",
+    Kind.EMAIL_CHANNEL_CHANGED: "{who} changed how mail to {address} is received",
+    Kind.EMAIL_CHANNEL_REMOVED: "{who} removed the address {address}",
+    Kind.EMAIL_MAILBOX_FAILED: "No mail to {address} could be fetched: {why}",
+    Kind.EMAIL_MAILBOX_MENDED: "Mail to {address} is fetched again",
+    Kind.DISCORD_CHANNEL_CHANGED: "{who} set up how customers write in Discord",
+    Kind.DISCORD_CHANNEL_REMOVED: "{who} removed the application for customers in Discord",
+    Kind.DISCORD_CHANNEL_STOPPED: "Nothing is posted to customers in Discord: {why}",
+    Kind.DISCORD_CHANNEL_MENDED: "Customers in Discord are answered again",
+    Kind.PASSWORD_CHANGED: "{who} set a new password",
+    Kind.SECOND_STEP_ADDED: "{who} added a second step to their sign-in",
+    Kind.SECOND_STEP_REMOVED: "{who} took a second step off their sign-in",
+    Kind.RECOVERY_CODES_MADE: "{who} made new recovery codes",
+    Kind.SESSION_ENDED: "{who} signed out another session of theirs",
 }
