@@ -3,6 +3,7 @@
 A line is the same text for everybody; the name in it is who did it, as they were called then.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Final, NamedTuple
@@ -13,6 +14,8 @@ from team.events import Kind
 
 
 class Line(NamedTuple):
+    """`text` may have names of Facts in braces, until `line` puts them in."""
+
     text: str
     icon: str
     # The thread turns unread for everybody.
@@ -27,6 +30,10 @@ class Facts(NamedTuple):
     label: str
     data: Mapping[str, Json]
 
+    def said(self, template: str) -> str:
+        """The template with what its names in braces stand for; nothing for what the event does not say."""
+        return template.format_map(defaultdict(str, self.data, who=self.who, agent=self.agent, label=self.label))
+
 
 def _expired(facts: Facts) -> Line:
     why = {
@@ -37,76 +44,61 @@ def _expired(facts: Facts) -> Line:
     return Line(f"the request to run {facts.label} expired {why}", "clock")
 
 
-def _approved(facts: Facts) -> Line:
-    return Line(f"{facts.who} approved running {facts.label}", "signoff")
-
-
-def _denied(facts: Facts) -> Line:
-    return Line(f"{facts.who} declined {facts.agent}’s request to run {facts.label}", "signoff")
-
-
 def _taken_over(facts: Facts) -> Line:
     """From whoever had it: the agent, a teammate or nobody."""
     former = facts.data.get("from", facts.agent)
     return Line(f"{facts.who} took the thread over" + (f" from {former}" if former else ""), "user")
 
 
-def _moment(iso: Json) -> str:
-    return times.moment(datetime.fromisoformat(str(iso)))
+def _snoozed(facts: Facts) -> Line:
+    until = times.moment(datetime.fromisoformat(str(facts.data["until"])))
+    return Line(f"{facts.who} snoozed the thread until {until}", "clock")
 
 
-LINES: Final[Mapping[str, Callable[[Facts], Line]]] = {
-    Kind.APPROVAL_REQUESTED: lambda f: Line(f"{f.agent} asked the team to sign off on {f.label}", "signoff", True),
-    Kind.APPROVAL_REVIEWING: lambda f: Line(
-        f"{f.agent} asked to run {f.label}, and the reviewer is checking it", "review"
-    ),
-    Kind.APPROVAL_PASSED_ON: lambda f: Line(
-        f"The reviewer passed the request to run {f.label} to the team", "review", True
-    ),
-    Kind.APPROVAL_UNCHECKED: lambda f: Line(
-        f"The reviewer could not check the request to run {f.label}", "review", True
-    ),
-    Kind.APPROVED: _approved,
-    Kind.DENIED: _denied,
+LINES: Final[Mapping[str, Line | Callable[[Facts], Line]]] = {
+    Kind.APPROVAL_REQUESTED: Line("{agent} asked the team to sign off on {label}", "signoff", True),
+    Kind.APPROVAL_REVIEWING: Line("{agent} asked to run {label}, and the reviewer is checking it", "review"),
+    Kind.APPROVAL_PASSED_ON: Line("The reviewer passed the request to run {label} to the team", "review", True),
+    Kind.APPROVAL_UNCHECKED: Line("The reviewer could not check the request to run {label}", "review", True),
+    Kind.APPROVED: Line("{who} approved running {label}", "signoff"),
+    Kind.DENIED: Line("{who} declined {agent}’s request to run {label}", "signoff"),
     Kind.EXPIRED: _expired,
-    Kind.RUN_STUCK: lambda f: Line(f"{f.label} did not run: the call never reported back", "failed", True),
-    Kind.TURN_FAILED: lambda f: Line(f"{f.agent} could not answer: {f.data['reason']}", "failed", True),
-    Kind.EMAIL_AUTOMATIC: lambda f: Line(f"An automatic reply came from {f.who}; nobody answers it", "email"),
-    Kind.EMAIL_TOO_MANY: lambda f: Line(
-        f"More mails came from {f.who} within an hour than people write; these are kept aside", "warn", True
+    Kind.RUN_STUCK: Line("{label} did not run: the call never reported back", "failed", True),
+    Kind.TURN_FAILED: Line("{agent} could not answer: {reason}", "failed", True),
+    Kind.EMAIL_AUTOMATIC: Line("An automatic reply came from {who}; nobody answers it", "email"),
+    Kind.EMAIL_TOO_MANY: Line(
+        "More mails came from {who} within an hour than people write; these are kept aside", "warn", True
     ),
-    Kind.EMAIL_BOUNCED: lambda f: Line(
-        f"The mail to {f.data['to']} could not be delivered: {f.data.get('why')}", "failed", True
-    ),
-    Kind.EMAIL_COMPLAINED: lambda f: Line(f"{f.data['to']} reported the mail as spam", "warn", True),
-    Kind.EMAIL_RETRIED: lambda f: Line(f"{f.who} had the mail to {f.data['to']} sent again", "email"),
-    Kind.EMAIL_FAILED: lambda f: Line(
-        f"The reply to {f.data['to']} could not be sent: {f.data.get('why')}", "failed", True
-    ),
-    Kind.EMAIL_FILES_LEFT: lambda f: Line(f"A file of the mail was not kept: {f.data.get('why')}", "attach"),
-    Kind.DISCORD_FAILED: lambda f: Line(
-        f"The message of {f.data.get('of')} could not be posted in Discord: {f.data.get('why')}", "failed", True
-    ),
-    Kind.DISCORD_FILES_LEFT: lambda f: Line(f"A file out of Discord was not kept: {f.data.get('why')}", "attach"),
+    Kind.EMAIL_BOUNCED: Line("The mail to {to} could not be delivered: {why}", "failed", True),
+    Kind.EMAIL_COMPLAINED: Line("{to} reported the mail as spam", "warn", True),
+    Kind.EMAIL_RETRIED: Line("{who} had the mail to {to} sent again", "email"),
+    Kind.EMAIL_FAILED: Line("The reply to {to} could not be sent: {why}", "failed", True),
+    Kind.EMAIL_FILES_LEFT: Line("A file of the mail was not kept: {why}", "attach"),
+    Kind.DISCORD_FAILED: Line("The message of {of} could not be posted in Discord: {why}", "failed", True),
+    Kind.DISCORD_FILES_LEFT: Line("A file out of Discord was not kept: {why}", "attach"),
     Kind.TAKEN_OVER: _taken_over,
-    Kind.HANDED_OVER: lambda f: Line(f"{f.who} handed the thread over to the team", "user", True),
-    Kind.HANDED_BACK: lambda f: Line(f"{f.who} handed the thread back to {f.agent}", "user"),
-    Kind.ASSIGNED: lambda f: Line(f"{f.who} assigned the thread to {f.data['to']}", "user"),
-    Kind.UNASSIGNED: lambda f: Line(f"{f.who} took {f.data['from']} off the thread", "user"),
-    Kind.ASSIGNEE_LEFT: lambda f: Line(
-        f"{f.data['from']} is no longer in the team; nobody has the thread", "user", True
-    ),
-    Kind.SNOOZED: lambda f: Line(f"{f.who} snoozed the thread until {_moment(f.data['until'])}", "clock"),
-    Kind.WOKEN: lambda f: Line(f"{f.who} ended the snooze", "clock"),
-    Kind.SNOOZE_OVER: lambda f: Line("The snooze is over", "clock", True),
-    Kind.RESOLVED: lambda f: Line(f"{f.who} resolved the conversation", "resolve"),
-    Kind.CLOSED: lambda f: Line(f"{f.who} closed the conversation", "close"),
-    Kind.ARCHIVED: lambda f: Line(f"{f.who} archived the conversation", "archive"),
-    Kind.REOPENED: lambda f: Line(f"{f.who} reopened the conversation", "inbox"),
+    Kind.HANDED_OVER: Line("{who} handed the thread over to the team", "user", True),
+    Kind.HANDED_BACK: Line("{who} handed the thread back to {agent}", "user"),
+    Kind.ASSIGNED: Line("{who} assigned the thread to {to}", "user"),
+    Kind.UNASSIGNED: Line("{who} took {from} off the thread", "user"),
+    Kind.ASSIGNEE_LEFT: Line("{from} is no longer in the team; nobody has the thread", "user", True),
+    Kind.SNOOZED: _snoozed,
+    Kind.WOKEN: Line("{who} ended the snooze", "clock"),
+    Kind.SNOOZE_OVER: Line("The snooze is over", "clock", True),
+    Kind.RESOLVED: Line("{who} resolved the conversation", "resolve"),
+    Kind.CLOSED: Line("{who} closed the conversation", "close"),
+    Kind.ARCHIVED: Line("{who} archived the conversation", "archive"),
+    Kind.REOPENED: Line("{who} reopened the conversation", "inbox"),
 }
+
+
+def line(kind: str, facts: Facts) -> Line:
+    """The line of one of LINES' kinds."""
+    made = LINES[kind]
+    return made._replace(text=facts.said(made.text)) if isinstance(made, Line) else made(facts)
 
 
 def of_many(kind: str, *, who: str, data: Mapping[str, Json]) -> Line:
     """The line of a kind as PostgreSQL's `format` takes it: of the agent's name and the tool's label, in this order."""
     facts = Facts(who=who.replace("%", "%%"), agent="%1$s", label="%2$s", data=data)
-    return LINES[kind](facts)
+    return line(kind, facts)

@@ -53,7 +53,7 @@ def give_up_threads(teammate: Teammate, by: Actor, **_: object) -> None:
 def _line(event: Event, *, agent: str) -> Line:
     by = Actor(ActorKind(event.actor_kind), event.workspace_id, id=event.actor_id, name=event.actor_name)
     label = str(event.data.get("label") or event.tool_name)
-    return LINES[event.kind](Facts(who=by.short_name, agent=agent, label=label, data=event.data))
+    return lines.line(event.kind, Facts(who=by.short_name, agent=agent, label=label, data=event.data))
 
 
 def _item(event: Event, line: Line) -> Item:

@@ -4,10 +4,10 @@ An event that leaves a line in a thread says the same here (conversations.lines)
 for is said by its own words.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from conversations import lines
 from conversations.lines import LINES, Facts
 from median_site.lib import text
 from median_site.lib.actors import Actor, ActorKind
@@ -33,11 +33,11 @@ def sentence(event: Event, *, agent: str) -> str:
     label = str(event.data.get("label") or event.tool_name)
     facts = Facts(who=by.short_name or by.approver_name, agent=agent, label=label, data=event.data)
     if event.kind in LINES:
-        return text.sentence(LINES[event.kind](facts).text)
+        return text.sentence(lines.line(event.kind, facts).text)
     if event.kind in _MADE:
         return text.sentence(_MADE[event.kind](facts))
     said = _SENTENCES.get(event.kind, f"{{who}}: {event.kind.replace('.', ' ').replace('_', ' ')}")
-    return text.sentence(said.format_map(defaultdict(str, event.data, who=facts.who, agent=agent, label=label)))
+    return text.sentence(facts.said(said))
 
 
 def _ran(facts: Facts) -> str:

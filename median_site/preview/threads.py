@@ -54,12 +54,12 @@ def messages() -> Iterator[Specimen]:
 
 def events() -> Iterator[Specimen]:
     """Every line that a thread may have."""
-    for kind, sentence in lines.LINES.items():
-        said = sentence(Facts("Sam", samples.WORKSPACE.agent_name, "Refund order", _DATA)).text
-        yield _item(kind, ItemKind.LINE, said, ref=kind)
+    for kind in lines.LINES:
+        facts = Facts("Sam", samples.WORKSPACE.agent_name, "Refund order", _DATA)
+        yield _item(kind, ItemKind.LINE, lines.line(kind, facts).text, ref=kind)
     for kind in (Kind.APPROVED, Kind.DENIED):
         facts = Facts("The reviewer", samples.WORKSPACE.agent_name, "Refund order", _DATA)
-        yield _item(f"{kind}, by the reviewer", ItemKind.LINE, lines.LINES[kind](facts).text, ref=kind)
+        yield _item(f"{kind}, by the reviewer", ItemKind.LINE, lines.line(kind, facts).text, ref=kind)
 
 
 def queue() -> Iterator[Specimen]:
