@@ -12,7 +12,9 @@ _HEADERS: Final = (
 )  # fmt: skip
 _SUBJECTS: Final = re.compile(
     r"^(re:\s*|aw:\s*)*(automatic reply|auto-?reply|auto:|out of (the )?office|abwesenheitsnotiz|automatische antwort"
-    r"|réponse automatique|respuesta automática|resposta automática|risposta automatica|automatisch antwoord)\b",
+    r"|réponse automatique|respuesta automática|resposta automática|risposta automatica|automatisch antwoord"
+    r"|automatiskt svar|autosvar|odpowiedź automatyczna|автоответ|автоматический ответ|otomatik yanıt|自动回复"
+    r"|自動返信)\b",
     re.IGNORECASE,
 )
 _DAEMONS: Final = (

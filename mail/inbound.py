@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from conversations import attachments, customers, threads, writing
 from conversations.models import Channel, Conversation, Customer
-from mail import parsing, reports, routing
+from mail import addresses, parsing, reports, routing
 from mail.models import Direction, EmailChannel, EmailMessage, Kind
 from mail.parsing import Incoming
 from mail.routing import Route
@@ -72,7 +72,7 @@ def _kind(mail: Incoming, *, channel: EmailChannel) -> tuple[Kind, str]:
     """What it is to us, and why if it is no message."""
     if mail.bounce:
         return (Kind.BOUNCE if mail.bounce.is_final else Kind.AUTOMATIC), mail.bounce.reason
-    if mail.sender == channel.address:
+    if addresses.untagged(mail.sender) == channel.address:
         return Kind.AUTOMATIC, "it is from our own address"
     if mail.automatic:
         return Kind.AUTOMATIC, mail.automatic

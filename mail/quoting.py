@@ -17,23 +17,32 @@ _INTRODUCTIONS: Final = tuple(
         r"^(am|em|el|le|il|op|den|d\.|dnia|w dniu)\b.{4,250}\b(schrieb|geschrieben|escreveu|escribió|escribio|a écrit"
         r"|a ecrit|ha scritto|schreef|skrev|napisał|pisze)\b.{0,120}:$",
         r"^.{3,200}<[^<>\s]+@[^<>\s]+>\s*(wrote|schrieb|escreveu|escribió|a écrit|ha scritto|schreef)\b.{0,120}:$",
-        r"^\d{4}[-/.年].{4,200}<[^<>\s]+@[^<>\s]+>\s*:$",
+        r"^\d{4}[-/.年].{4,200}<[^<>\s]+@[^<>\s]+>\s*[:：]$",
+        # Of any other language: a year, a time and an address.
+        r"^(?=.*(?<!\d)20\d\d(?!\d))(?=.*\d[:.]\d\d).{0,250}<[^<>\s]+@[^<>\s]+>.{0,60}[:：]$",
     )
 )
 _RULERS: Final = re.compile(
     r"^[-_\s]*(original message|original appointment|forwarded message|ursprüngliche nachricht"
     r"|weitergeleitete nachricht|mensagem original|mensagem encaminhada|mensaje original|mensaje reenviado"
-    r"|message d['’]origine|message transféré|messaggio originale|oorspronkelijk bericht"
+    r"|message d['’]origine|message transféré|messaggio originale|oorspronkelijk bericht|исходное сообщение"
+    r"|пересылаемое сообщение|元のメッセージ|原始邮件|原始郵件|원본 메일|orijinal ileti|původní zpráva|eredeti üzenet"
+    r"|oryginalna wiadomość|wiadomość oryginalna|alkuperäinen viesti|ursprungligt meddelande|αρχικό μήνυμα"
     r"|reply message|reply above this line)[-_\s]*$"
-    r"|^begin forwarded message:$",
+    r"|^begin forwarded message:$|^-{3,}\s*on\b.{4,250}\bwrote\s*-{3,}$",
     re.IGNORECASE,
 )
 _LINE: Final = re.compile(r"^_{20,}$|^-{20,}$")
 # Outlook quotes without any mark: a block of the former mail's headers, of which these two are always there.
-_FROM: Final = re.compile(r"^\*?(from|von|de|da|van|fra|från|od)\s?\*?\s?:\*?\s?\S", re.IGNORECASE)
+_FROM: Final = re.compile(
+    r"^\*?(from|von|de|da|van|fra|från|od|от|від|de la|kimden|gönderen|lähettäjä|feladó|από|差出人|发件人|寄件者"
+    r"|보낸 ?사람)\s?\*?\s?[:：]\*?\s?\S",
+    re.IGNORECASE,
+)
 _SENT: Final = re.compile(
     r"^\*?(sent|date|gesendet|datum|enviado|enviada em|enviado em|envoyé|date d'envoi|fecha|data|inviato|verzonden"
-    r"|skickat|sendt|wysłano)\s?\*?(\sel|\sem)?\s?:\*?\s?\S",
+    r"|skickat|sendt|wysłano|отправлено|дата|надіслано|trimis|gönderildi|tarih|lähetetty|odesláno|elküldve"
+    r"|στάλθηκε|送信日時|日付|发送时间|日期|寄件日期|보낸 ?날짜)\s?\*?(\sel|\sem)?\s?[:：]\*?\s?\S",
     re.IGNORECASE,
 )
 
@@ -82,7 +91,7 @@ def _introduction(lines: list[str], number: int) -> int:
         joined = f"{joined} {part}".strip()
         if len(joined) > 400:
             return 0
-        if part.endswith(":") and any(pattern.match(joined) for pattern in _INTRODUCTIONS):
+        if part.endswith((":", "：")) and any(pattern.match(joined) for pattern in _INTRODUCTIONS):
             return count
     return 0
 

@@ -224,7 +224,10 @@ def test_an_automatic_reply_is_a_line_and_nothing_else(headers: dict[str, str], 
     assert (Turn.objects.count(), after.items.filter(kind=ItemKind.CUSTOMER).count()) == (turns, 1)
 
 
-@pytest.mark.parametrize("headers", [{"List_Id": "<news.example.com>"}, {"From": ADDRESS}, {"From": ""}])
+@pytest.mark.parametrize(
+    "headers",
+    [{"List_Id": "<news.example.com>"}, {"From": ADDRESS}, {"From": "support+x@fernhill.example"}, {"From": ""}],
+)
 def test_what_nobody_wrote_begins_no_thread(headers: dict[str, str], hand_in: Hand) -> None:
     assert hand_in(letter("Read our news", **headers)) == 204
 

@@ -37,6 +37,12 @@ HTML = "Content-Type: text/html; charset=utf-8\r\n\r\n"
         ("Gracias\n\nEl lun, 3 nov 2026 a las 10:00, Median AI (<s@f.example>) escribió:\n> sí", "Gracias"),
         ("Obrigada\n\nEm seg., 3 de nov. de 2026 às 10:00, Median <s@f.example> escreveu:\n> sim", "Obrigada"),
         ("Grazie\n\nIl giorno lun 3 nov 2026 Median <s@f.example> ha scritto:\n> si", "Grazie"),
+        ("Нет\n\nвт, 3 нояб. 2026 г. в 10:00, Median <s@f.example>:\nда", "Нет"),
+        ("不\n\nMedian <s@f.example> 于2026年11月3日周二 10:00写道：\n好", "不"),
+        ("不\n\n发件人：Median\n日期：2026年11月3日\n收件人：Ana\n\n好", "不"),
+        ("Hayır\n\nKimden: Median\nGönderildi: Salı\nKime: Ana\n\nevet", "Hayır"),
+        ("No\n\n---- On Tue, 03 Nov 2026 10:00:00 +0000 Median <s@f.example> wrote ----\n\nyes", "No"),
+        ("At 10:00 I told Bob <b@x.example> and he said:\nyes", "At 10:00 I told Bob <b@x.example> and he said:\nyes"),
         ("Ok\n\n-----Original Message-----\nFrom: Median\nSent: Monday\n\nyes", "Ok"),
         ("Ok\n\n-----Ursprüngliche Nachricht-----\nVon: Median\n\nja", "Ok"),
         ("Ok\n\n________________________________\nFrom: Median <s@f.example>\nSent: Monday\nTo: Ana\n\nyes", "Ok"),
@@ -199,7 +205,8 @@ def test_an_automatic_mail_is_known(line: str, why: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "subject", ["Automatic reply: Hello", "Out of Office", "Abwesenheitsnotiz: Hallo", "Re: Auto-Reply"]
+    "subject",
+    ["Automatic reply: Hello", "Out of Office", "Abwesenheitsnotiz: Hallo", "Re: Auto-Reply", "自动回复: 你好"],
 )
 def test_an_automatic_subject_is_known(subject: str) -> None:
     mail = f"From: Ana <ana@example.com>\r\nSubject: {subject}\r\n\r\nHi".encode()
