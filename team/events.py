@@ -10,7 +10,7 @@ from median_site.lib.statement import Statement
 from median_site.lib.strict_json import Json
 from team import facets
 from team.models import Event
-from team.signals import entry_added, event_recorded, events_recorded
+from team.signals import entry_added, events_recorded
 
 
 class Kind(StrEnum):
@@ -143,8 +143,6 @@ def record_all(entries: Iterable[Entry]) -> list[Event]:
     """Append rows in their order, in one statement, and tell the apps above, inside the caller's transaction."""
     events = Event.objects.bulk_create(_event(entry) for entry in entries)
     events_recorded.send(sender=Event, events=events)
-    for event in events:
-        event_recorded.send(sender=Event, event=event)
     # A thread's change rings by itself.
     quiet = [(event.workspace_id, str(event.id), 0) for event in events if not event.conversation_id]
     if quiet:

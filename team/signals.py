@@ -2,7 +2,7 @@
 
 from django.dispatch import Signal
 
-# events: list[team.models.Event], the rows just written in one go; for what can be done for many at once.
+# events: list[team.models.Event], the rows just written in one go.
 events_recorded = Signal()
 
 # rows: list[team.models.Notification], just written: what teammates are told personally.
@@ -13,9 +13,6 @@ workspace_closed = Signal()
 
 # teammate: team.models.Teammate, removed by: Actor. What they had in the workspace goes to others.
 teammate_removed = Signal()
-
-# event: team.models.Event, each of them, after that.
-event_recorded = Signal()
 
 # workspace_id: str, events: list[team.models.Event] in their order, which just got their places in the log's chain.
 # Each event is in one such list, once.
