@@ -42,7 +42,7 @@
     const others = undecided().filter((card) => card.id !== id);
     const below = others.find((card) => here?.compareDocumentPosition(card) & Node.DOCUMENT_POSITION_FOLLOWING);
     const card = below ?? others[0];
-    if (!card) return;
+    if (!card) return document.querySelector(".pager [rel=next]")?.focus();
     card.querySelector("[tabindex='-1']").focus({ preventScroll: true });
     card.scrollIntoView({ block: "nearest" });
   }

@@ -9,21 +9,26 @@
   box.addEventListener("change", () => (box.checked ? localStorage.removeItem(OFF) : localStorage.setItem(OFF, "1")));
 
   function step(by) {
-    const rows = [...document.querySelectorAll(".qrow, .queue-older, .notice-link")];
-    const focused = rows.indexOf(document.activeElement);
+    const rows = [...document.querySelectorAll(".qrow, .queue-older, .notice-link, .request [tabindex='-1']")];
+    const focused = rows.findIndex((row) => (row.closest(".request") ?? row).contains(document.activeElement));
     const here = focused >= 0 ? focused : rows.findIndex((row) => row.hasAttribute("aria-current"));
     rows[Math.min(Math.max(here + by, 0), rows.length - 1)]?.focus();
   }
 
-  const waiting = '.approval-card:is([data-state="pending"], [data-state="reviewing"])';
+  // Of the request that has the focus, else of the first that waits.
+  function answer(part) {
+    const waiting = `.approval-card:is([data-state="pending"], [data-state="reviewing"]) ${part}`;
+    return document.activeElement.closest(".request, .approval-card")?.querySelector(waiting) ?? find(waiting);
+  }
+
   const keys = {
     j: () => step(1),
     k: () => step(-1),
     r: () => find("#reply")?.focus(),
     "/": () => document.dispatchEvent(new Event("median:slash")),
     // Only moves the focus: one stray key must not run anything.
-    a: () => find(`${waiting} [data-approve]`)?.focus(),
-    d: () => find(`${waiting} [data-deny]`)?.click(),
+    a: () => answer("[data-approve]")?.focus(),
+    d: () => answer("[data-deny]")?.click(),
     n: () => find(".rail-bell a").click(),
     q: () => find(".rail-item[href='/assistant/']").click(),
     e: () => find("[data-resolve]")?.focus(),

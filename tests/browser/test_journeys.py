@@ -270,3 +270,25 @@ def test_the_map_of_keys(world: World, window: Page) -> None:
     keys.press("Enter")
     reads(card_of(page).locator(".outcome"), "Approved by you · running now")
     assert ToolApproval.objects.get(id=approval.id).state == State.EXECUTING
+
+
+def test_keys_answer_the_request_that_has_the_focus(world: World, window: Page) -> None:
+    """And not the first that waits: j, k go from one to the next, and so does an answer."""
+    soonest, later = request(world), request(world, tool="cancelSubscription", input_text="{}")
+    page, keys = window, window.keyboard
+    page.goto("/approvals/")
+    first, second = (page.locator(f"#request-{each.id}") for each in (soonest, later))
+    keys.press("j")
+    keys.press("j")
+    expect(second.locator("h2, h3").first).to_be_focused()
+    keys.press("d")
+    expect(page.get_by_role("dialog", name="Deny Cancel subscription?")).to_be_visible()
+    keys.press("Escape")
+    keys.press("a")
+    expect(second.locator("[data-approve]")).to_be_focused()
+    keys.press("k")
+    expect(first.locator("h2, h3").first).to_be_focused()
+    keys.press("a")
+    keys.press("Enter")
+    expect(second.locator("h2, h3").first).to_be_focused()
+    assert [ToolApproval.objects.get(id=each.id).state for each in (soonest, later)] == [State.EXECUTING, State.PENDING]
