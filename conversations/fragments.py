@@ -69,12 +69,14 @@ def row(
     current: bool = False,
     name: Markup | None = None,
     said: str = "",
+    at: str = "",
     writers: Sequence[str] = (),
 ) -> Markup:
     """A row of the queue. Needs customer, assignee and workspace selected; `current` only on a page that shows it.
 
     `writers` are the ids of those who have a draft in it: each session's own rule shows the word to them alone. `name`
-    and `said` stand for the customer's name and the newest message, with what a search found in them.
+    and `said` stand for the customer's name and the newest message, with what a search found in them; `at` is the id of
+    the thread's element that says it.
     """
     return render(
         "conversations/_row.html",
@@ -83,6 +85,7 @@ def row(
         current=current,
         name=name or conversation.customer.display_name,
         said=said or conversation.excerpt,
+        at=at,
         writers=writers,
     )
 

@@ -32,11 +32,12 @@ def home(request: TeammateRequest) -> HttpResponse:
 @require_safe
 @teammate_required
 def show(request: TeammateRequest, conversation_id: str) -> HttpResponse:
-    """A thread beside the queue, at its newest items or at those before `?before=`."""
+    """A thread beside the queue, at its newest items, at those before `?before=`, or around the element `?at=`."""
     conversation = access.conversation(request.teammate.actor, conversation_id)
-    before = request.GET.get("before", "")
-    page = thread.page(conversation, before=ids.number(before))
-    context = {"conversation": conversation, "page": page, "is_newest": not before, **uploads.LIMITS}
+    before, at = request.GET.get("before", ""), request.GET.get("at", "")
+    end = ids.number(before) if before else thread.end_around(conversation, at)
+    page = thread.page(conversation, before=end)
+    context = {"conversation": conversation, "page": page, "is_newest": end is None, **uploads.LIMITS}
     if request.htmx and before:
         return render(request, "inbox/_earlier.html", context)
     return render(request, "inbox/thread.html", _queue(request, current=conversation) | context)
@@ -122,9 +123,11 @@ def _queue(request: TeammateRequest, *, current: Conversation | None = None) -> 
     def row(conversation: Conversation, unread: bool) -> Markup:
         is_current = current is not None and conversation.id == current.id
         name = search.marked(conversation.customer.display_name, by.search) if by.q else None
-        said = page.passages.get(conversation.id, "")
+        said, at = page.passages.get(conversation.id, ("", ""))
         writers = conversation.writers  # type: ignore[attr-defined]  # annotated
-        return fragments.row(conversation, unread=unread, current=is_current, name=name, said=said, writers=writers)
+        return fragments.row(
+            conversation, unread=unread, current=is_current, name=name, said=said, at=at, writers=writers
+        )
 
     return {
         "queue": page,

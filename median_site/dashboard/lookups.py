@@ -43,9 +43,8 @@ def find_threads(given: Given, *, teammate: Teammate) -> Looked:
     words = _text(given, "words")
     page = queue.page(teammate, by=queue.Filter(status="any", q=words))
     rows = [row for row, _ in page.rows[:FOUND]]
-    found: list[Json] = [
-        _thread(row) | ({"found": page.passages[row.id].striptags()} if row.id in page.passages else {}) for row in rows
-    ]
+    found_in: dict[str, dict[str, Json]] = {id: {"found": said.striptags()} for id, (said, _) in page.passages.items()}
+    found: list[Json] = [_thread(row) | found_in.get(row.id, {}) for row in rows]
     data: dict[str, Json] = {"threads": found, "more": bool(page.older or len(page.rows) > FOUND)}
     if page.looked_to:
         data["searched_back_to"] = page.looked_to.isoformat()

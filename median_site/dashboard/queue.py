@@ -178,12 +178,13 @@ class Filter:
 @dataclass(frozen=True, slots=True)
 class Page:
     """Rows with whether each is unread, and the cursor of the next page, or "". In a search also what was found in
-    each, by id. `looked_to`: back to when conversations were looked at, if there are older ones that may belong here.
+    each and where, by id. `looked_to`: back to when conversations were looked at, if there are older ones that may
+    belong here.
     """
 
     rows: list[tuple[Conversation, bool]]
     older: str
-    passages: Mapping[str, Markup] = field(default_factory=dict)
+    passages: Mapping[str, tuple[Markup, str]] = field(default_factory=dict)
     looked_to: datetime | None = None
 
 

@@ -236,19 +236,20 @@ def _inputs(
     return [each(workspace_id, few=few) for each in (search.runs, search.requests)] if search.words else []
 
 
-def passages(found: Sequence[Conversation], search: Search, *, workspace_id: str) -> dict[str, Markup]:
-    """What the newest message with all words says around them, by the conversation's id; where there is none, a call or
-    request whose input has the number, else the newest message with one of the words.
+def passages(found: Sequence[Conversation], search: Search, *, workspace_id: str) -> dict[str, tuple[Markup, str]]:
+    """What the newest message with all words says around them, and its element's id, by the conversation's; where there
+    is none, a call or request whose input has the number, else the newest message with one of the words.
     """
     if not found or not search.words:
         return {}
-    shown: dict[str, str] = {}
+    shown: dict[str, tuple[str, str]] = {}
 
     def show_newest(items: QuerySet[Item]) -> None:
         newest = (
             items.filter(conversation__in=left()).order_by("conversation_id", "-number").distinct("conversation_id")
         )
-        shown.update((item.conversation_id, item.text) for item in newest.only("conversation_id", "text"))
+        told = newest.only("conversation_id", "number", "kind", "text")
+        shown.update((item.conversation_id, (item.text, item.element_id)) for item in told)
 
     def left() -> list[Conversation]:
         return [each for each in found if each.id not in shown]
@@ -256,10 +257,11 @@ def passages(found: Sequence[Conversation], search: Search, *, workspace_id: str
     show_newest(search.messages(workspace_id, few=True))
     for rows in _inputs(search.numbers, workspace_id, few=True):
         for row in rows.filter(conversation__in=left()):
-            shown[str(row.conversation_id)] = f"{row.tool_label}: {values.rows_of(row.input).one_line or row.input}"
+            said = f"{row.tool_label}: {values.rows_of(row.input).one_line or row.input}"
+            shown[str(row.conversation_id)] = said, row.id
     if len(search.words) > 1:
         show_newest(search.messages(workspace_id, few=True, by_any=True))
-    return {id: marked(" ".join(said.split()), search, from_first=True) for id, said in shown.items()}
+    return {id: (marked(" ".join(said.split()), search, from_first=True), at) for id, (said, at) in shown.items()}
 
 
 def marked(shown: str, search: Search, *, from_first: bool = False) -> Markup:

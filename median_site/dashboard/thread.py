@@ -1,5 +1,6 @@
 """A thread as pages and pushes show it: its items, drawn by the apps that own them, and the parts around them."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,6 +21,8 @@ PAGE: Final = 50
 NOTES: Final = 3
 
 _AFTER_ALL: Final = 2**63 - 1
+# An Item's element_id.
+_ELEMENT: Final = re.compile(r"item-(?P<number>[0-9]{1,18})|call_[0-9a-z]{1,35}")
 _ITEMS: Final = f"""
     select {rows.columns(Item, of="item")} from conversations_item item
      where workspace_id = %s and conversation_id = %s"""  # noqa: S608  # made of names in the code alone
@@ -53,6 +56,18 @@ def page(conversation: Conversation, *, before: int | None = None) -> View:
     found = rows.read(Item, _PAGE, *_here(conversation), _AFTER_ALL if before is None else before)
     shown = found[:PAGE][::-1]
     return view(conversation, shown, earlier=shown[0].number if len(found) > PAGE else None)
+
+
+def end_around(conversation: Conversation, element_id: str) -> int | None:
+    """Before which number a page ends that has this element in its middle; None if the newest page has it, or none."""
+    named = _ELEMENT.fullmatch(element_id)
+    items = Item.objects.filter(workspace_id=conversation.workspace_id, conversation=conversation)
+    if named is None:
+        return None
+    it = items.filter(number=int(named["number"])) if named["number"] else items.filter(ref=element_id)
+    from_there = items.filter(number__gte=it.values("number")[:1]).order_by("number")
+    later = from_there.values_list("number", flat=True)[PAGE // 2 : PAGE // 2 + 1]
+    return later[0] if later else None
 
 
 def view(conversation: Conversation, items: Sequence[Item], *, earlier: int | None = None) -> View:

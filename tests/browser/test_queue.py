@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from conversations import threads
 from conversations.models import Conversation, Customer, Status
+from median_site.dashboard import thread
 from tests.approvals.requests import request
 from tests.browser.conftest import OpenWindow
 from tests.chromium import Complaints
@@ -118,12 +119,17 @@ def test_a_search_and_a_name_without_a_space_fit_a_phone(
 
 def test_a_search_stays_beside_the_thread_that_it_found(world: World, web: WebProcess, open_window: OpenWindow) -> None:
     threads.start(Customer.objects.create(workspace=world.fernhill, subject="user_124", name="Bo Lind"))
+    for number in range(thread.PAGE):
+        threads.customer_wrote(world.conversation.id, body="Hello" if number else "It is Ana.", client_id=str(number))
     page = open_window(web.url, world.sam)
     page.goto("/inbox/?q=ana")
     page.locator(".qrow").click()
     expect(page.get_by_role("heading", name="Ana Souza", level=1)).to_be_visible()
     expect(page.locator("#queue-search")).to_have_value("ana")
     expect(page.locator(".qrow")).to_have_count(1)
+    expect(page).to_have_url(re.compile(r"\?q=ana&at=(item-\d+)#\1$"))
+    expect(page.locator(".msg:target")).to_have_text(re.compile("It is Ana"))
+    expect(page.locator(".msg:target")).to_be_in_viewport()
     page.go_back()  # a whole page again
     expect(page.locator(".rail")).to_be_visible()
     expect(page.locator("#queue-search")).to_have_value("ana")

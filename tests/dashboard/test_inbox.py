@@ -161,6 +161,11 @@ def test_earlier_messages_come_in_pieces_without_gap_or_repeat(world: World, bro
         path = earlier[1] if earlier else ""
 
     assert seen == list(range(1, thread.PAGE * 2 + 6))
+    around = {"item-50": seen[24:74], "item-90": seen[-50:], f"item-{'9' * 18}": seen[-50:], "call_x\0": seen[-50:]}
+    for at, shown in around.items():
+        page = browser.get(f"/inbox/{world.conversation.id}/", {"at": at}).content.decode()
+        assert [int(number) for number in re.findall(r'id="item-(\d+)"', page)] == shown
+        assert ("data-watch-thread" in page, "?at=item-74#item-74" in page) == (shown[-1] > 74, shown[-1] == 74)
 
 
 def test_opening_a_thread_changes_nothing_and_reading_is_a_post(world: World, browser_of: SignIn) -> None:

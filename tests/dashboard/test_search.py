@@ -120,11 +120,12 @@ def test_orders_are_found_in_what_tools_were_called_with(
 
 
 def test_a_row_shows_the_call_that_has_the_order(world: World, browser_of: SignIn) -> None:
-    request(world, input_text='{"orderNumber":"ORD-2077","reason":"damaged"}')
+    call = request(world, input_text='{"orderNumber":"ORD-2077","reason":"damaged"}').id
 
     page = browser_of(world.sam).get("/inbox/?q=2077").content.decode()
 
     assert "Refund order: ORD-<mark>2077</mark>, damaged</span>" in page
+    assert f'href="/inbox/{world.conversation.id}/?at={call}#{call}"' in page
 
 
 def test_a_row_shows_the_message_with_one_of_the_words_where_none_has_all(world: World, browser_of: SignIn) -> None:
@@ -134,6 +135,7 @@ def test_a_row_shows_the_message_with_one_of_the_words_where_none_has_all(world:
     page = browser_of(world.sam).get("/inbox/?q=souza+parcel").content.decode()
 
     assert "The <mark>parcel</mark> came back</span>" in page
+    assert re.search(r'href="/inbox/\w+/\?at=(item-\d+)#\1"', page)
 
 
 def run(world: World, text: str) -> None:
