@@ -18,6 +18,7 @@ from runtime.stopping import StopFlag
 
 OWNER = "MEDIAN_SUPERVISOR"  # in the environment of every child: the folder whose supervisor started it
 KEPT_LOGS = 5
+GRACE_S = 5.0  # before what was left behind is killed
 
 _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 _PR_SET_PDEATHSIG = 1
@@ -133,14 +134,14 @@ def strays(home: Path) -> list[int]:
     return found
 
 
-def end_strays(home: Path, *, grace: float = 5.0) -> int:
+def end_strays(home: Path) -> int:
     """Ends what a killed supervisor of this folder left behind; returns how many there were."""
     left = first = strays(home)
     started = time.monotonic()
-    while left and (waited := time.monotonic() - started) < 2 * grace:
+    while left and (waited := time.monotonic() - started) < 2 * GRACE_S:
         for pid in left:
             with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGTERM if waited < grace else signal.SIGKILL)
+                os.kill(pid, signal.SIGTERM if waited < GRACE_S else signal.SIGKILL)
         time.sleep(0.1)
         left = strays(home)
     return len(first)

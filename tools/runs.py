@@ -51,7 +51,6 @@ def queue(
     risk: str,
     input_text: str,
     started_by: Starter,
-    call_id: str | None = None,
     by: Actor | None = None,
     turn_id: str = "",
     approval: dict[str, Json] | None = None,
@@ -62,7 +61,7 @@ def queue(
     An approved call has its card already; any other gets a place in the thread.
     """
     run = ToolRun.objects.create(
-        workspace_id=conversation.workspace_id, id=call_id or ids.call_id(), conversation=conversation,
+        workspace_id=conversation.workspace_id, id=ids.call_id(), conversation=conversation,
         tool_id=tool_id, endpoint_id=endpoint_id, tool_name=tool_name, tool_label=tool_label, risk=risk,
         input=input_text, started_by=started_by, by_id=by.id if by else "", by_name=by.name if by else "",
         approval=approval, turn_id=turn_id, client_id=client_id, queued_at=clock.now(),

@@ -71,18 +71,18 @@ def csv(name: str, *, default: Sequence[str] = ()) -> list[str]:
     return [part for part in map(str.strip, text(name, default=",".join(default)).split(",")) if part]
 
 
-def url(name: str, *, default: str | None = None, schemes: Sequence[str] = ("https", "http")) -> str:
-    """An absolute URL of one of the schemes, without a slash at the end. A blank default stays blank."""
+def url(name: str, *, default: str | None = None) -> str:
+    """An absolute URL of the web, without a slash at the end. A blank default stays blank."""
     value = text(name, default=default).rstrip("/")
     if not value:
         return value
     try:
         parts = urlsplit(value)
-        well_formed = parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
+        well_formed = parts.scheme in ("https", "http") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         well_formed = False
     if not well_formed:
-        raise ImproperlyConfigured(f"{name} must be a URL that starts with {' or '.join(f'{s}://' for s in schemes)}.")
+        raise ImproperlyConfigured(f"{name} must be a URL that starts with https:// or http://.")
     return value
 
 
@@ -105,14 +105,14 @@ def mapping(name: str) -> dict[str, object]:
     return value
 
 
-def database_url(name: str, *, default: str | None = None) -> Database:
+def database_url(name: str) -> Database:
     """A PostgreSQL URL as libpq reads it, as an entry of Django's DATABASES.
 
     A folder with a Unix socket is a `host` in the query (`postgresql:///median?host=/run/pg&user=median`) or a
     percent-encoded host. What Django has no field for (`sslmode`, `connect_timeout`) goes to OPTIONS.
     """
     try:
-        return _database(text(name, default=default))
+        return _database(text(name))
     except ValueError:
         # Neither the URL nor what urllib says about it: either may show the password.
         raise ImproperlyConfigured(

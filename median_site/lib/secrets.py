@@ -21,22 +21,21 @@ class UnsealError(Exception):
     """A sealed value cannot be read; the message says why and never holds the value."""
 
 
-def seal(text: str, *, secret: str | None = None) -> str:
-    """Encrypt (AES-256-GCM). The same text seals differently each time. `secret` defaults to `SECRET_KEY`."""
+def seal(text: str) -> str:
+    """Encrypt (AES-256-GCM) under `SECRET_KEY`. The same text seals differently each time."""
     nonce = os.urandom(_NONCE_BYTES)
-    box = nonce + _cipher(secret or settings.SECRET_KEY).encrypt(nonce, text.encode(), _CONTEXT)
+    box = nonce + _cipher(settings.SECRET_KEY).encrypt(nonce, text.encode(), _CONTEXT)
     return _written(box)
 
 
-def unseal(sealed: str, *, secret: str | None = None) -> str:
+def unseal(sealed: str) -> str:
     """The text that was sealed. Raises UnsealError.
 
-    Without `secret`, `SECRET_KEY` is tried and then each of `SECRET_KEY_FALLBACKS`, so the installation's secret can
-    be changed while values sealed under the former one are still around.
+    `SECRET_KEY` is tried and then each of `SECRET_KEY_FALLBACKS`, so the installation's secret can be changed while
+    values sealed under the former one are still around.
     """
     box = _box(sealed)
-    candidates: list[str | bytes] = [secret] if secret else [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
-    for candidate in candidates:
+    for candidate in [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]:
         try:
             return _cipher(candidate).decrypt(box[:_NONCE_BYTES], box[_NONCE_BYTES:], _CONTEXT).decode()
         except InvalidTag:

@@ -39,7 +39,6 @@ def test_defaults() -> None:
     assert env.url(NAME, default="") == ""
     assert env.networks(NAME) == []
     assert env.networks(NAME, default=["10.0.0.0/8"]) == [ip_network("10.0.0.0/8")]
-    assert env.database_url(NAME, default="postgres:///median")["NAME"] == "median"
 
 
 def test_text_is_trimmed(write: Callable[[str], None]) -> None:
@@ -100,11 +99,6 @@ def test_url_refuses(value: str, write: Callable[[str], None]) -> None:
     write(value)
     with pytest.raises(ImproperlyConfigured, match=f"{NAME} must be a URL that starts with https:// or http://."):
         env.url(NAME)
-
-
-def test_url_of_another_scheme(write: Callable[[str], None]) -> None:
-    write("redis://127.0.0.1:6379/0")
-    assert env.url(NAME, schemes=["redis", "rediss"]) == "redis://127.0.0.1:6379/0"
 
 
 def test_networks(write: Callable[[str], None]) -> None:
