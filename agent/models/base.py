@@ -63,15 +63,13 @@ class Answer:
     """What a model answered: text, calls, both or neither.
 
     `finish` "length" means that it was cut off: text and arguments may be incomplete. `model` is the name that the
-    provider reports. Token counts are None where the provider gives none.
+    provider reports.
     """
 
     text: str
     tool_calls: tuple[ToolCall, ...]
     finish: Literal["stop", "tool_calls", "length", "other"]
     model: str
-    input_tokens: int | None
-    output_tokens: int | None
 
 
 ErrorCode = Literal["timeout", "unreachable", "refused", "bad_status", "bad_answer", "too_large"]

@@ -54,13 +54,13 @@ class DemoModel:
         """Answer at once; never raises."""
         move = decide(read(messages, questions=QUESTIONS), tools={tool.name: tool for tool in tools})
         if isinstance(move, str):
-            return Answer(move, (), "stop", self.name, None, None)
+            return Answer(move, (), "stop", self.name)
         made = sum(len(message.tool_calls) for message in messages)
         calls = tuple(
             ToolCall(id=f"demo{made + place}", name=call.tool, arguments=json.dumps(call.inputs, ensure_ascii=False))
             for place, call in enumerate(move)
         )
-        return Answer("", calls, "tool_calls", self.name, None, None)
+        return Answer("", calls, "tool_calls", self.name)
 
     async def aclose(self) -> None:
         """Nothing is open."""

@@ -67,9 +67,9 @@ class DemoAssistant:
         }
         move = decide(messages[asked].text, looking_at=looking[1] if looking else "", looked=made)
         if isinstance(move, str):
-            return Answer(move, (), "stop", self.name, None, None)
+            return Answer(move, (), "stop", self.name)
         call = ToolCall("", move.name, json.dumps(move.given, ensure_ascii=False))
-        return Answer("", (call,), "tool_calls", self.name, None, None)
+        return Answer("", (call,), "tool_calls", self.name)
 
     async def aclose(self) -> None:
         """Nothing is open."""

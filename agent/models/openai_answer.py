@@ -53,15 +53,11 @@ def _answer(body: object, *, asked: str, secret: str) -> Answer:
         _broken("its first choice holds no message")
     calls = _calls(message.get("tool_calls"))
     model = body.get("model")
-    usage = body.get("usage")
-    counts = usage if isinstance(usage, dict) else {}
     return Answer(
         text=_text(message),
         tool_calls=calls,
         finish=_finish(choice.get("finish_reason"), has_calls=bool(calls)),
         model=model if isinstance(model, str) and model else asked,
-        input_tokens=_count(counts.get("prompt_tokens")),
-        output_tokens=_count(counts.get("completion_tokens")),
     )
 
 
@@ -121,7 +117,3 @@ def _finish(reason: object, *, has_calls: bool) -> Literal["stop", "tool_calls",
     if has_calls and (finish == "stop" or reason is None):
         return "tool_calls"  # several servers give no reason, or "stop", with calls
     return finish or "other"
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

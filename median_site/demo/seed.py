@@ -119,7 +119,7 @@ class Stage:
     def _ask(self, turn: Turn, call: Call) -> timedelta:
         """Make the call in a step of the turn, and give how long it took: nothing when it waits for a decision."""
         asked = ToolCall("", call.tool, strict_json.dumps(dict(call.input)))
-        answer = Answer("", (asked,), finish="tool_calls", model="script", input_tokens=None, output_tokens=None)
+        answer = Answer("", (asked,), finish="tool_calls", model="script")
         [step] = steps.write([steps.Asked(turn, number=0, answer=answer)])
         run_id = step.calls[0]["run"] if step else ""
         return self._run(run_id, call) if run_id else timedelta()

@@ -47,7 +47,7 @@ def parked(world: World, tool: Tool, arguments: str) -> ToolApproval:
     """The request that a model's call with these arguments makes."""
     threads.customer_wrote(world.conversation.id, body="Do it", client_id="1")
     [turn] = turns.claim("one", limit=1)
-    answer = Answer("", (ToolCall("1", tool.name, arguments),), "tool_calls", "test", None, None)
+    answer = Answer("", (ToolCall("1", tool.name, arguments),), "tool_calls", "test")
     [step] = steps.write([steps.Asked(turn, number=0, answer=answer)])
     assert step
     return ToolApproval.objects.get()

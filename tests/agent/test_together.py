@@ -62,7 +62,7 @@ def test_a_turn_of_one_step_takes_so_many_statements_whatever_their_number(
 
 def calls_order(turn: Turn, start: Context) -> Asked:
     call = ToolCall("1", "orderStatus", '{"orderNumber":"ORD-1042"}')
-    return Asked(turn, 0, Answer("", (call,), "tool_calls", "test", None, None))
+    return Asked(turn, 0, Answer("", (call,), "tool_calls", "test"))
 
 
 @pytest.mark.parametrize("number", [1, 20])
