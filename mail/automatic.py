@@ -31,9 +31,8 @@ _SCANNED: Final = 200_000  # bytes of a report in which the id of the mail it is
 
 
 class Bounce(NamedTuple):
-    """A report that a mail was not delivered. `recipient` may be unknown; `reports` are ids of mails it is about."""
+    """A report that a mail was not delivered. `reports` are ids of mails it is about."""
 
-    recipient: str
     reason: str
     is_final: bool
     reports: tuple[str, ...]
@@ -70,12 +69,10 @@ def bounce(message: Message, *, raw: bytes, sender: str) -> Bounce | None:
     if fields:
         of = next((each for each in fields if _said(each, "Action")), fields[-1])
         status, action = _said(of, "Status"), _said(of, "Action").lower()
-        recipient = (_said(of, "Final-Recipient") or _said(of, "Original-Recipient")).rpartition(";")[2].strip()
         reason = " ".join(_said(of, "Diagnostic-Code").partition(";")[2].split()) or f"status {status or 'unknown'}"
-        return Bounce(recipient.strip("<>").lower(), reason[:200], action == "failed" or status.startswith("5."), ours)
-    failed = str(message.get("X-Failed-Recipients", "")).strip().lower()
-    if failed or (sender.lower().startswith(_DAEMONS[:3]) and ours):
-        return Bounce(failed, "the mail server gave no reason", is_final=True, reports=ours)
+        return Bounce(reason[:200], action == "failed" or status.startswith("5."), ours)
+    if str(message.get("X-Failed-Recipients", "")).strip() or (sender.lower().startswith(_DAEMONS[:3]) and ours):
+        return Bounce("the mail server gave no reason", is_final=True, reports=ours)
     return None
 
 
