@@ -35,7 +35,8 @@ def assign(request: TeammateRequest, conversation_id: str) -> HttpResponse:
     """Who there is; posted, `to` gets the thread, or nobody."""
     if request.method != "POST":
         conversation = access.conversation(request.teammate.actor, conversation_id)
-        return _ask(request, "assign", conversation, {"people": list(_team(conversation.workspace_id))})
+        people = sorted(_team(conversation.workspace_id), key=lambda each: each != request.teammate)  # oneself first
+        return _ask(request, "assign", conversation, {"people": people})
     if to := request.POST.get("to", ""):
         handling.assign(conversation_id, by=request.teammate.actor, to=to)
     else:

@@ -1,4 +1,4 @@
-// Agent > Tools: the drawer, finding a tool.
+// Agent > Tools: the drawer.
 (() => {
   "use strict";
   const body = document.body;
@@ -18,11 +18,6 @@
     touched = false;
   });
 
-  document.addEventListener("input", ({ target }) => {
-    if (!target.dataset.finds) return;
-    const wanted = target.value.trim().toLowerCase();
-    for (const row of document.getElementById(target.dataset.finds).children) row.hidden = !row.dataset.find.includes(wanted);
-  });
   document.addEventListener("submit", (event) => {
     if (event.target.matches(".search")) event.preventDefault();
   });

@@ -72,6 +72,13 @@ const pressHeaders = () => ({
     }
   });
 
+  // A field that finds in a list what is in it already.
+  document.addEventListener("input", ({ target }) => {
+    if (!target.dataset.finds) return;
+    const wanted = target.value.trim().toLowerCase();
+    for (const row of document.getElementById(target.dataset.finds).children) row.hidden = !row.dataset.find.includes(wanted);
+  });
+
   // On a phone a row of tabs is wider than the screen.
   const showTab = () => document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   document.addEventListener("htmx:afterSettle", showTab);
