@@ -91,7 +91,7 @@ def test_approving_answers_with_the_card_of_the_thread_and_the_push_byte_for_byt
     assert [run.input for run in ToolRun.objects.all()] == [INPUT]
 
 
-def test_you_and_the_name_both_stand_in_the_card_for_the_sessions_own_rule(world: World, browser_of: SignIn) -> None:
+def test_you_and_the_name_both_stand_in_the_card_for_the_sessions_own_rule(world: World) -> None:
     approval = request(world)
     decisions.approve(approval.id, by=world.sam.actor)
 

@@ -145,7 +145,7 @@ def test_the_single_key_leaves_a_draft_alone(thread: Page) -> None:
 
 
 def test_run_from_the_menu_and_seen_by_all(
-    live_world: World, endpoint: Endpoint, web: WebProcess, browser: Browser, open_window: OpenWindow
+    live_world: World, endpoint: Endpoint, web: WebProcess, open_window: OpenWindow
 ) -> None:
     world = live_world
     conversation = threads.start(world.ana)

@@ -1,6 +1,6 @@
 """The chat on a company's own site: one script tag, a frame of another site, and what may go wrong between them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
 
@@ -27,8 +27,6 @@ for (const name of ["localStorage", "sessionStorage"]) {
 """
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-OpenShop = Callable[..., Page]
 
 
 @pytest.fixture

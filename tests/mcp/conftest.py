@@ -1,7 +1,7 @@
 """An assistant of a company: the SDK's own client, with an API key, over a socket or straight to the application."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,9 +36,6 @@ class Assistant:
         error = result.structured_content["error"]
         assert [part.text for part in result.content] == [error["message"]]
         return error["code"], error["message"]
-
-
-Connect = Callable[..., AbstractAsyncContextManager[Assistant]]
 
 
 @asynccontextmanager

@@ -1,7 +1,6 @@
 """/mcp before the protocol: keys, origins, limits, methods and bodies; and once over a real socket."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import httpx2
@@ -35,9 +34,7 @@ def code_of(answer: httpx2.Response) -> str:
     return str(answer.json()["error"]["data"]["code"])
 
 
-async def test_a_client_works_over_a_socket(
-    world: World, everything: str, tmp_path: Path, key_with: Callable[..., str]
-) -> None:
+async def test_a_client_works_over_a_socket(world: World, everything: str, tmp_path: Path) -> None:
     approval = await in_thread(request, world)
     with serving(tmp_path / "web.log") as web:
         for mode in ("legacy", "auto"):

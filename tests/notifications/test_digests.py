@@ -176,7 +176,7 @@ def test_every_hour_comes_once_a_day_when_the_clocks_change(zone: str, day: date
         assert [later - days[0] for later in days] == [timedelta(days=n) for n in range(3)]
 
 
-def test_the_link_stops_it_for_whoever_has_the_mail(world: World, browser_of: BrowserOf) -> None:
+def test_the_link_stops_it_for_whoever_has_the_mail(world: World) -> None:
     choose(world.kim)
     request(world)
     be_due()

@@ -276,7 +276,7 @@ def test_get_and_post_tokens_do_not_stand_in_for_each_other(tools: Tools, issuer
     assert tools.answer(request).status == 401
 
 
-def test_an_approval_is_for_the_input_that_was_seen(tools: Tools, issuer: Issuer, ran: list[str]) -> None:
+def test_an_approval_is_for_the_input_that_was_seen(tools: Tools, issuer: Issuer) -> None:
     tools.tool(description="Refunds.", name="refund", input={"type": "object"})(lambda input, context: None)
     given = {"orderNumber": "ORD-1042", "amount": 7.0, "note": "Zoë"}
     body = call_body("refund", given)
