@@ -21,6 +21,8 @@ from team.events import Kind as EventKind
 
 # What a thread keeps of earlier mails that one quotes, in characters.
 QUOTE_LIMIT: Final = 20_000
+# Of a mail that is too large: its words stand at its beginning.
+BEGINNING: Final = 1024**2
 _MOST_FILES: Final = 20
 _CUT: Final = "\n\n(It goes on. The whole text is attached.)"
 NO_TEXT: Final = "(The mail has no text of its own.)"

@@ -100,11 +100,12 @@ def delivered_to(mail: Incoming, recipient: str) -> Incoming:
 
 
 class _Part(Message):
-    """A mail or a part of one, without what its headers have beyond any that people's programs write."""
+    """A mail or a part of one, without what its headers have beyond any that people's programs write. What is not
+    ASCII in them stands there unencoded, as some programs do."""
 
     def set_raw(self, name: str, value: str) -> None:
         if len(self) < _MOST_HEADERS:
-            super().set_raw(name, value[:_HEADER_LIMIT])
+            super().set_raw(name, _guessed(value[:_HEADER_LIMIT].encode("utf-8", "surrogateescape")))
 
 
 class _Body:
@@ -232,9 +233,8 @@ def _payload(part: Message) -> list[object]:
 
 
 def _values(message: Message, name: str) -> list[str]:
-    """A header's values, each on one line. What is not ASCII in them stands there unencoded, as some programs do."""
-    found = (str(value) for key, value in message.raw_items() if key.lower() == name.lower())
-    return [" ".join(_guessed(each.encode("utf-8", "surrogateescape")).split()) for each in found]
+    """A header's values, each on one line."""
+    return [" ".join(str(each).split()) for each in message.get_all(name, [])]
 
 
 def _text(message: Message, name: str) -> str:

@@ -23,8 +23,6 @@ logger = logging.getLogger(__name__)
 AT_ONCE: Final = 50  # mails of one look
 _STOP_S: Final = 20  # after which a look takes no further mail
 _DEADLINE_S: Final = 60
-# Of a mail that is too large: its words stand at its beginning.
-_BEGINNING: Final = 1024**2
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +81,7 @@ def _take(folder: Folder, uid: int, *, mailbox: Mailbox) -> bool:
     if fetched is None:
         return False
     is_cut = fetched.size > parsing.SIZE_LIMIT
-    raw = fetched.raw[:_BEGINNING] if is_cut else fetched.raw
+    raw = fetched.raw[: inbound.BEGINNING] if is_cut else fetched.raw
     try:
         row = inbound.take(raw, channel=mailbox.channel, is_cut=is_cut)
     except AWAY:

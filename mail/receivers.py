@@ -1,8 +1,9 @@
 """What this app does when something below it happens, or when a mail service hands in a mail."""
 
-from email import policy
+from email import encoders, policy
 from typing import Final
 
+from anymail.inbound import AnymailInboundMessage
 from anymail.signals import AnymailInboundEvent, AnymailTrackingEvent, EventType
 from anymail.signals import inbound as service_received
 from anymail.signals import tracking as service_told
@@ -14,7 +15,7 @@ from team.models import Event
 from team.signals import events_linked, workspace_closed
 
 # To fold a header anew Python parses it, and breaks on odd ones.
-_AS_IT_CAME: Final = policy.default.clone(refold_source="none", utf8=True)
+_UNFOLDED: Final = policy.default.clone(refold_source="none", utf8=True)
 
 
 @receiver(workspace_closed, dispatch_uid="mail.workspace_closed")
@@ -33,9 +34,11 @@ def send_replies(workspace_id: str, events: list[Event], **_: object) -> None:
 def take_from_service(event: AnymailInboundEvent, **_: object) -> None:
     """The workspaces are those that the mail was sent to. What is for nobody here is forgotten: trying again would not
     help. An error is the service's to hear, so that it tries again."""
-    raw = event.message.as_bytes(policy=_AS_IT_CAME)
+    raw = _as_it_came(event.message)
+    is_cut = len(raw) > parsing.SIZE_LIMIT
+    raw = raw[: inbound.BEGINNING] if is_cut else raw
     for channel, recipient in channels.receiving(event.message.envelope_recipient, parsing.parse(raw).recipients):
-        inbound.take(raw, channel=channel, recipient=recipient)
+        inbound.take(raw, channel=channel, recipient=recipient, is_cut=is_cut)
 
 
 @receiver(service_told, dispatch_uid="mail.service_told")
@@ -45,3 +48,12 @@ def hear_of_delivery(event: AnymailTrackingEvent, **_: object) -> None:
     if complained or event.event_type in {EventType.BOUNCED, EventType.REJECTED, EventType.FAILED}:
         why = event.mta_response or event.description or event.reject_reason or ""
         delivery.told_by_service(event.message_id or "", why=str(why), complained=complained)
+
+
+def _as_it_came(message: AnymailInboundMessage) -> bytes:
+    """The raw mail. Files that a service handed in apart are encoded first: written as lines they would be others."""
+    for part in message.walk():
+        if not part.is_multipart() and "Content-Transfer-Encoding" not in part:
+            encoders.encode_base64(part)
+    raw: bytes = message.as_bytes(policy=_UNFOLDED)
+    return raw

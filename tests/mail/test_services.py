@@ -6,6 +6,7 @@ import hmac
 import json
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from conversations.models import Channel, Item, ItemKind
@@ -60,6 +61,31 @@ def test_mailgun_hands_in_a_raw_mail_once(channel: EmailChannel, client: Client)
 
     assert [answer.status_code for answer in answers] == [200, 200]
     assert said() == [("Subject: My order\n\nWhere is my order?", "")]
+
+
+def test_a_mail_larger_than_a_form_comes_in(channel: EmailChannel, client: Client) -> None:
+    large = letter("It is broken")
+    large.add_attachment(b"x" * 2_500_000, maintype="application", subtype="pdf", filename="a.pdf")
+    parts = mailgun("")
+    del parts["body-mime"]
+    parts |= {
+        "from": "Bob <bob@example.com>", "body-plain": "Mine too", "attachment-count": "1",
+        "attachment-1": SimpleUploadedFile("é.pdf", b"%PDF\r\n--\r\xff" * 250_000, content_type="application/pdf"),
+        "message-headers": '[["From", "Bob <bob@example.com>"]]',
+    }  # fmt: skip
+    path = "/channels/email/services/mailgun/inbound"
+    answers = [
+        client.post(f"{path}_mime/", mailgun(large.as_string()), headers=AUTHORIZATION),
+        client.post(f"{path}/", parts, headers=AUTHORIZATION),
+        client.post(f"{path}/x/", parts, headers=AUTHORIZATION),
+    ]
+
+    assert [answer.status_code for answer in answers] == [200, 200, 404]
+    rows = Item.objects.filter(kind=ItemKind.CUSTOMER, conversation__channel=Channel.EMAIL).order_by("id")
+    assert [(row.text[-12:], [(file.name, file.size) for file in row.sent]) for row in rows] == [
+        ("It is broken", [("a.pdf", 2_500_000)]),
+        ("Mine too", [("é.pdf", 2_500_000)]),
+    ]
 
 
 def test_postmark_hands_in_a_mail_in_parts(channel: EmailChannel, client: Client) -> None:
