@@ -36,8 +36,7 @@ def plan(turn: Turn) -> list[str]:
         tools = filter(_runs_first, offered.to_agent(conversation))
         return [
             runs.queue(
-                conversation, tool_name=tool.name, tool_label=tool.label, tool_id=tool.id, endpoint_id=tool.served_by,
-                risk=tool.risk, input_text="{}", started_by=Starter.SESSION_START,
+                conversation, tool, input_text="{}", started_by=Starter.SESSION_START,
                 by=threads.agent_actor(conversation), turn_id=turn.id,
             ).id
             for tool in tools

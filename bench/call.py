@@ -29,10 +29,9 @@ INPUT = '{"orderNumber":"ORD-1042","reason":"damaged"}'
 
 
 def queue(world: worlds.World) -> str:
-    tool = world.tool("refundOrder")
     return runs.queue(
-        world.conversation, tool_name=tool.name, tool_label=tool.label, tool_id=tool.id, endpoint_id=tool.served_by,
-        risk=tool.risk, input_text=INPUT, started_by=Starter.AGENT, by=threads.agent_actor(world.conversation),
+        world.conversation, world.tool("refundOrder"), input_text=INPUT, started_by=Starter.AGENT,
+        by=threads.agent_actor(world.conversation),
         approval={"kind": "teammate", "name": "Sam Okafor", "at": 1_780_000_000},
     ).id  # fmt: skip
 

@@ -74,9 +74,8 @@ def run(
         refusal = _refusal(made, conversation)
         if refusal is None:
             return runs.queue(
-                conversation, tool_name=tool.name, tool_label=tool.label, tool_id=tool.id, endpoint_id=tool.served_by,
-                risk=tool.risk, input_text=made.text, started_by=_STARTERS[by.kind], by=by, client_id=client_id,
-            )  # fmt: skip
+                conversation, tool, input_text=made.text, started_by=_STARTERS[by.kind], by=by, client_id=client_id
+            )
     raise refusal  # after the commit, which keeps what reading the input logged
 
 

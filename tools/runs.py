@@ -43,12 +43,8 @@ _BEGIN: Final = """
 
 def queue(
     conversation: Conversation,
+    tool: Tool,
     *,
-    tool_name: str,
-    tool_label: str,
-    tool_id: str | None,
-    endpoint_id: str,
-    risk: str,
     input_text: str,
     started_by: Starter,
     by: Actor | None = None,
@@ -62,7 +58,7 @@ def queue(
     """
     run = ToolRun.objects.create(
         workspace_id=conversation.workspace_id, id=ids.call_id(), conversation=conversation,
-        tool_id=tool_id, endpoint_id=endpoint_id, tool_name=tool_name, tool_label=tool_label, risk=risk,
+        tool_id=tool.id, endpoint_id=tool.served_by, tool_name=tool.name, tool_label=tool.label, risk=tool.risk,
         input=input_text, started_by=started_by, by_id=by.id if by else "", by_name=by.name if by else "",
         approval=approval, turn_id=turn_id, client_id=client_id, queued_at=clock.now(),
     )  # fmt: skip

@@ -181,18 +181,10 @@ class Stage:
         return ToolApproval.objects.get(conversation_id=self._id, state__in=DECIDABLE)
 
     def _run_by_hand(self, call: Call, *, by: Actor) -> None:
-        tool = self._tools[call.tool]
         run = runs.queue(
-            threads.lock(self._id),
-            tool_name=tool.name,
-            tool_label=tool.label,
-            tool_id=tool.id,
-            endpoint_id=tool.served_by,
-            risk=tool.risk,
-            input_text=strict_json.dumps(dict(call.input)),
-            started_by=Starter.TEAMMATE,
-            by=by,
-        )
+            threads.lock(self._id), self._tools[call.tool], input_text=strict_json.dumps(dict(call.input)),
+            started_by=Starter.TEAMMATE, by=by,
+        )  # fmt: skip
         self._run(run.id, call)
 
     def _run(self, run_id: str, call: Call) -> timedelta:

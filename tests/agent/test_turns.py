@@ -73,10 +73,9 @@ def expired_while_taken(world: World) -> None:
 def out(world: World, *, started_by: Starter) -> None:
     with transaction.atomic():
         conversation = threads.lock(world.conversation.id)
-        tool = world.tool("orderStatus")
         run = runs.queue(
-            conversation, tool_name=tool.name, tool_label=tool.label, tool_id=tool.id, endpoint_id=world.endpoint.id,
-            risk=tool.risk, input_text='{"orderNumber":"ORD-1042"}', started_by=started_by, by=world.sam.actor,
+            conversation, world.tool("orderStatus"), input_text='{"orderNumber":"ORD-1042"}', started_by=started_by,
+            by=world.sam.actor,
         )  # fmt: skip
     runs.begin(run.id)
 

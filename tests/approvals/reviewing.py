@@ -39,10 +39,8 @@ def _reviewed(world: World, *, yes: str) -> ToolApproval:
 
 
 def look_up(world: World) -> None:
-    tool = world.tool("orderStatus")
     run = runs.queue(
-        threads.lock(world.conversation.id), tool_name=tool.name, tool_label=tool.label, tool_id=tool.id,
-        endpoint_id=tool.served_by, risk=tool.risk, input_text='{"orderNumber":"ORD-1042"}',
+        threads.lock(world.conversation.id), world.tool("orderStatus"), input_text='{"orderNumber":"ORD-1042"}',
         started_by=Starter.AGENT, turn_id=LOOKED_UP_IN,
     )  # fmt: skip
     runs.begin(run.id)

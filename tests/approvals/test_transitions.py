@@ -410,8 +410,7 @@ def test_a_call_of_the_agent_that_needs_a_sign_off_by_now_does_not_leave(transac
         tool = world.tool("orderStatus")
         with transaction.atomic():
             run = runs.queue(
-                threads.lock(world.conversation.id), tool_name=tool.name, tool_label=tool.label, tool_id=tool.id,
-                endpoint_id=tool.served_by, risk=tool.risk, input_text='{"orderNumber":"ORD-1042"}',
+                threads.lock(world.conversation.id), tool, input_text='{"orderNumber":"ORD-1042"}',
                 started_by=Starter.AGENT, turn_id="turn",
             )  # fmt: skip
         Tool.objects.filter(id=tool.id).update(risk="reviewed")

@@ -307,8 +307,8 @@ REFUND_AGAIN = '{"reason":"damaged","orderNumber":"ORD-1042"}'
 
 def test_it_warns_of_the_same_input_whatever_the_order_of_its_keys_and_by_whom_it_ran(world: World) -> None:
     by_hand = runs.queue(
-        threads.start(world.ana), tool_name="refundOrder", tool_label="Refund order", tool_id=None, endpoint_id="",
-        risk="high", input_text=REFUND_AGAIN, started_by=Starter.TEAMMATE, by=world.kim.actor,
+        threads.start(world.ana), world.tool("refundOrder"), input_text=REFUND_AGAIN, started_by=Starter.TEAMMATE,
+        by=world.kim.actor,
     )  # fmt: skip
     end(by_hand.id, '{"refunded":true}')
 

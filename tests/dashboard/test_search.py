@@ -139,11 +139,8 @@ def test_a_row_shows_the_message_with_one_of_the_words_where_none_has_all(world:
 
 
 def run(world: World, text: str) -> None:
-    tool = world.tool("orderStatus")
-    runs.queue(
-        threads.lock(world.conversation.id), tool_name=tool.name, tool_label=tool.label, tool_id=tool.id,
-        endpoint_id=tool.endpoint_id, risk=tool.risk, input_text=text, started_by=Starter.AGENT,
-    )  # fmt: skip
+    conversation, tool = threads.lock(world.conversation.id), world.tool("orderStatus")
+    runs.queue(conversation, tool, input_text=text, started_by=Starter.AGENT)
 
 
 @pytest.mark.parametrize("typed", ["zebra", "ana zebra", "ORD-2077", "ana 2077", "zebra 2077"])

@@ -103,10 +103,7 @@ def theirs(world: World) -> dict[str, str]:
     approval = request(world)
     tool = world.tool("orderStatus")
     with transaction.atomic():
-        run = runs.queue(
-            threads.lock(world.conversation.id), tool_name=tool.name, tool_label=tool.label, tool_id=tool.id,
-            endpoint_id=tool.endpoint_id, risk=tool.risk, input_text="{}", started_by=Starter.AGENT,
-        )  # fmt: skip
+        run = runs.queue(threads.lock(world.conversation.id), tool, input_text="{}", started_by=Starter.AGENT)
     draft = HttpTool.objects.create(workspace=world.fernhill, name="stock", definition="{}")
     version = ToolVersion.objects.create(
         workspace=world.fernhill, number=70_707, definitions="[]", published_at=clock.now()

@@ -37,9 +37,8 @@ def queued(world: World, name: str, input_text: str = "{}", **fields: object) ->
     tool = offered.by_name(world.conversation, name)
     assert tool is not None
     return runs.queue(
-        world.conversation, tool_name=name, tool_label=tool.label, tool_id=tool.id, endpoint_id=tool.served_by,
-        risk=tool.risk, input_text=input_text, **{"started_by": Starter.AGENT, "turn_id": "turn1", **fields},
-    )  # fmt: skip
+        world.conversation, tool, input_text=input_text, **{"started_by": Starter.AGENT, "turn_id": "turn1", **fields}
+    )
 
 
 def send(run: ToolRun) -> ToolRun:
