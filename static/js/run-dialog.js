@@ -30,6 +30,7 @@
       open(opener.dataset.runTool);
     }
     if (event.target.closest("[data-cancel]")) discard();
+    if (event.target.closest("[data-missing]")) fields().find((field) => left.has(field.name)).focus();
   });
   document.addEventListener("median:run", ({ detail }) => open(detail.path));
   // Where closedby is not known, a press beside the dialog closes it here.
@@ -41,14 +42,10 @@
 
   const fields = () => [...form().querySelectorAll("input:not([type=hidden]), textarea, select")].filter((field) => field.checkVisibility());
 
+  let left; // The names of those that keep it from running: required and without an answer, or half a date.
   function check() {
-    const left = new Set(), answered = new Set();
-    for (const field of fields()) {
-      if (field.type === "radio" ? field.checked : field.value !== "") answered.add(field.name);
-      if (field.required) left.add(field.name);
-      if (field.validity.badInput) left.add(`${field.name} `); // Half a date.
-    }
-    for (const name of answered) left.delete(name);
+    const answered = new Set(fields().filter((field) => (field.type === "radio" ? field.checked : field.value !== "")).map(({ name }) => name));
+    left = new Set(fields().filter((field) => field.validity.badInput || (field.required && !answered.has(field.name))).map(({ name }) => name));
     for (const button of form().querySelectorAll("[data-run]")) button.disabled = left.size > 0;
     form().querySelector("[data-left]").textContent = left.size ? `${left.size} required ${left.size === 1 ? "field" : "fields"} left` : "Ready to run";
   }
