@@ -30,7 +30,7 @@
       open(opener.dataset.runTool);
     }
     if (event.target.closest("[data-cancel]")) discard();
-    if (event.target.closest("[data-missing]")) fields().find((field) => left.has(field.name)).focus();
+    if (event.target.closest("[data-missing]")) fields().find((field) => left.has(field.name)).focus({ focusVisible: true });
   });
   document.addEventListener("median:run", ({ detail }) => open(detail.path));
   // Where closedby is not known, a press beside the dialog closes it here.
