@@ -50,6 +50,8 @@ async def run(mail: EmailMessage) -> None:
     except (OSError, AnymailError) as error:  # smtplib's are OSErrors
         logger.warning("A mail could not be sent: %s", type(error).__name__)
         await in_thread(outbox.failed, mail, why=_why(error), is_final=_is_final(error))
+    except ValueError:  # Python's, of a header: UnicodeError is one
+        await in_thread(outbox.failed, mail, why="no mail can be written to this address", is_final=True)
     except Exception as error:  # whatever a backend raises, the mail is not to be stuck
         logger.exception("A mail could not be sent")
         await in_thread(outbox.failed, mail, why=f"it broke on our side ({type(error).__name__})", is_final=False)

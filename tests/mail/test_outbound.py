@@ -3,12 +3,14 @@
 from email.message import EmailMessage as Letter
 
 import pytest
+from asgiref.sync import async_to_sync
 
 from agent.models.demo import DemoModel
 from conversations import threads
 from conversations.models import Channel, Conversation, Item, ItemKind
-from mail import channels, inbound, outbox
+from mail import channels, inbound, outbox, sending
 from mail.models import EmailChannel, EmailMessage, MailState
+from team import chain
 from tests import agent_process, waiting
 from tests import world as worlds
 from tests.mail.letters import ADDRESS, answer_to, letter, report
@@ -100,3 +102,19 @@ def test_a_refusal_for_good_and_a_bounced_address_are_told(
     assert len(postbox.got) == 1
     write(channel, answer_to(sent.message_id, "I am back", Message_ID="<9@example.com>"))
     assert not outbox.has_bounced(EmailMessage.objects.filter(direction="out").latest("created_at"))
+
+
+@pytest.mark.parametrize("domain", ["b..example", "b" * 64 + ".example"])
+def test_an_address_that_no_mail_can_carry_is_told_at_once(
+    channel: EmailChannel, fernhill: World, postbox: Postbox, domain: str
+) -> None:
+    write(channel, letter("Hello", From=f"ana@{domain}"))
+    threads.reply(thread().id, by=fernhill.sam.actor, body="One")
+    while chain.link_all():
+        pass
+    [reply] = outbox.claim(limit=9)
+
+    async_to_sync(sending.run)(reply)
+
+    reply.refresh_from_db()
+    assert (reply.state, reply.reason) == (MailState.FAILED, "no mail can be written to this address")
