@@ -237,8 +237,12 @@ TIME_ZONE = "UTC"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
+    "filters": {"tokens": {"()": "median_site.lib.logs.WithoutTokens"}},
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": env.text("MEDIAN_LOG_LEVEL", default="INFO")},
-    "loggers": {"mcp": {"level": "WARNING"}},  # its package tells of the beginning and end of every request
+    "loggers": {
+        "django.request": {"filters": ["tokens"]},
+        "mcp": {"level": "WARNING"},  # its package tells of the beginning and end of every request
+    },
 }

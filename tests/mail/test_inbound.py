@@ -322,7 +322,9 @@ def test_no_mail_is_refused_for_ever(mail: bytes, sender: str, hand_in: Hand) ->
     assert list(said) == ([inbound.NO_TEXT] if sender else [])
 
 
-def test_only_who_knows_the_token_hands_in_and_nothing_too_large(channel: EmailChannel, client: Client) -> None:
+def test_only_who_knows_the_token_hands_in_and_nothing_too_large(
+    channel: EmailChannel, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
     path = f"/channels/email/{channels.token_of(channel)}"
     answers = [
         client.post(path[:-1], letter().as_bytes(), content_type="message/rfc822"),
@@ -332,5 +334,7 @@ def test_only_who_knows_the_token_hands_in_and_nothing_too_large(channel: EmailC
     ]
 
     assert [answer.status_code for answer in answers] == [404, 405, 413, 204]
+    assert "Request Entity Too Large: /channels/email/…" in caplog.messages
+    assert channels.token_of(channel)[:-1] not in caplog.text
     assert EmailMessage.objects.count() == 1
     assert not Event.objects.filter(data__icontains="Where is my order").exists()
