@@ -117,7 +117,9 @@
     if ("token" in body.dataset) return tell("refresh");
     const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
     if (answer.redirected) return location.reload();
-    if (answer.ok) Median.renew(new DOMParser().parseFromString(await answer.text(), "text/html"));
+    // An answer to a form cannot be fetched again: it stays as it is. What is broken is asked again, but not at once.
+    if (!answer.ok) return answer.status < 500 || setTimeout(refresh, LONGEST_PAUSE);
+    Median.renew(new DOMParser().parseFromString(await answer.text(), "text/html"));
     watchAgain(); // Something may have come between the fetch and now.
   }
 

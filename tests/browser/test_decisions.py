@@ -1,5 +1,6 @@
 """One card in several windows: its steps, a second press, a late press, and what was missed while the line was down."""
 
+import json
 import re
 from dataclasses import replace
 
@@ -267,3 +268,28 @@ def test_a_press_while_another_thread_is_on_its_way_goes_to_the_thread_it_was_ma
     expect(sam.locator("#reply")).to_have_value("For the first thread")
     reads(card_of(sam).locator(".outcome"), "Approved by you · running now")
     assert not Item.objects.filter(kind=ItemKind.TEAM).exists()
+
+
+def test_a_page_that_cannot_be_fetched_again_is_asked_for_once(sam: Page, complaints: Complaints) -> None:
+    """As the answer to a form is, when more has changed than can be told one by one."""
+    lines: list[WebSocketRoute] = []
+    asked: list[str] = []
+
+    def connected(line: WebSocketRoute) -> None:
+        lines.append(line)
+        line.on_message(lambda said: line.send(json.dumps({"kind": "refresh"})) if "requests" in str(said) else None)
+
+    def answered(route: Route) -> None:
+        if route.request.is_navigation_request():
+            return route.continue_()
+        asked.append(route.request.url)
+        return route.fulfill(status=405)
+
+    sam.route_web_socket("**/live/", connected)
+    sam.route("**/approvals/", answered)
+    with sam.expect_response(lambda response: response.status == 405):
+        sam.goto("/approvals/")
+    lines[0].send(json.dumps({"kind": "request", "id": "call_2", "pending": True, "facets": {}}))
+    expect(sam).to_have_title("(2) Approvals, Median")
+    assert len(asked) == 1
+    complaints.take("405")
