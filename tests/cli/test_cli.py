@@ -147,7 +147,7 @@ def test_a_list_says_when_there_is_more_and_cuts_no_cell(setting: Setting) -> No
 
 
 def test_a_bad_input_is_a_usage_error(tmp_path: Path) -> None:
-    for given in ("{", "[]", "7", "@/nothing/here", "{orderNumber:ORD-1042}"):
+    for given in ("{", "[]", "7", "@/nothing/here", '{"a":' + "[" * 60_000, "{orderNumber:ORD-1042}"):
         answer = Terminal(tmp_path, "http://127.0.0.1:9", "mdn_x").run("tools", "test", "orderStatus", "--input", given)
         assert (answer.returncode, answer.stdout) == (2, "")
         assert "--input" in answer.stderr
@@ -158,10 +158,24 @@ def test_what_is_no_key_or_address_is_said_without_a_trace(tmp_path: Path) -> No
     for url, key, code in [
         ("http://127.0.0.1:9", "mdn_é", 3),
         ("http://127.0.0.1:9", "a\nb", 3),
+        ("http://127.0.0.1:9", "", 3),
         ("localhost:80", "x", 2),
+        ("http://[::1", "x", 2),
+        (f"http://{'a' * 300}.invalid", "x", 4),
     ]:
         answer = Terminal(tmp_path, url, key).run("tools", "list")
         assert (answer.returncode, answer.stdout, len(answer.stderr.splitlines())) == (code, "", 1)
+
+
+def test_bytes_that_are_no_text_are_said_and_a_file_of_powershell_is_read(tmp_path: Path) -> None:
+    terminal, file = Terminal(tmp_path, "http://127.0.0.1:9", "mdn_x"), tmp_path / "input.json"
+    odd = terminal.run("tools", "deny", "call_1", "--reason", "\udcff")
+    assert (odd.returncode, odd.stderr) == (2, "What was given holds bytes that are no text in UTF-8.\n")
+    file.write_text('{"orderNumber": "é"}', encoding="utf-16")
+    read = terminal.run("tools", "test", "orderStatus", "--input", f"@{file}")
+    assert (read.returncode, "cannot be reached" in read.stderr) == (4, True)  # so the file was no fault
+    proxied = terminal.run("tools", "list", HTTP_PROXY="foo://x:1")
+    assert (proxied.returncode, len(proxied.stderr.splitlines())) == (2, 1)
 
 
 def test_a_shell_is_told_how_to_complete(tmp_path: Path) -> None:

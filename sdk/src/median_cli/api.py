@@ -23,7 +23,15 @@ class Api:
 
     def __init__(self, login: config.Login) -> None:
         headers = {"Authorization": f"Bearer {login.key}", "User-Agent": "median-cli"}
-        self._http = httpx.Client(base_url=f"{login.url}/v1", headers=headers, timeout=TIMEOUT_S)
+        try:
+            self._http = httpx.Client(base_url=f"{login.url}/v1", headers=headers, timeout=TIMEOUT_S)
+        except (
+            httpx.InvalidURL,
+            ValueError,
+            ImportError,
+            OSError,
+        ) as error:  # a proxy's or a certificate's variable too
+            raise Usage(f"{login.url} cannot be called with these settings: {error}") from error
         self._url = login.url
 
     def __enter__(self) -> "Api":
@@ -66,19 +74,19 @@ class Api:
             raise Network(f"{self._url} did not answer in time.") from error
         except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
             raise Usage(f"{self._url} is no address of an installation: it begins with https:// or http://.") from error
-        except httpx.TransportError as error:
+        except (httpx.RequestError, UnicodeError) as error:  # of a host too, which no name server takes
             raise Network(f"{self._url} cannot be reached: {error}") from error
         if answer.status_code == 429 and method == "GET":
             time.sleep(_pause_s(answer))
             return self._send(method, path, **options)
         if answer.is_success:
-            return _json(answer) if answer.content else None
+            return _json(answer)
         raise _refused(answer)
 
 
 def segment(value: str) -> str:
     """A name or an id as one part of a path, whatever stands in it."""
-    return quote(value, safe="")
+    return quote(value, safe="").replace(".", "%2E")  # "." and ".." would lead elsewhere
 
 
 def _given(query: dict[str, object]) -> dict[str, str]:
@@ -92,9 +100,12 @@ def _pause_s(answer: httpx.Response) -> int:
 
 def _json(answer: httpx.Response) -> Json:
     try:
-        return answer.json()
-    except ValueError as error:
-        raise Failed(f"The answer was no JSON; is {answer.url} a Median installation?") from error
+        found = answer.json()
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise Failed(f"The answer was not Median's JSON; is {answer.url} a Median installation?")
+    return found
 
 
 def _refused(answer: httpx.Response) -> Failed:

@@ -19,7 +19,7 @@ class Login:
     key: str
 
     def __post_init__(self) -> None:
-        if not (self.key.isascii() and self.key.isprintable()) or " " in self.key:
+        if not (self.key and self.key.isascii() and self.key.isprintable()) or " " in self.key:
             raise SignIn("This is no API key: one is mdn_ and 40 letters and digits. Sign in again: median login.")
 
 
@@ -34,7 +34,7 @@ def read() -> Login:
     key = os.environ.get("MEDIAN_API_KEY") or kept.get("key") or ""
     if not url or not key:
         raise SignIn("Sign in first: median login, or set MEDIAN_URL and MEDIAN_API_KEY.")
-    return Login(url.rstrip("/"), key)
+    return Login(url.strip().rstrip("/"), key.strip())
 
 
 def write(login: Login) -> Path:

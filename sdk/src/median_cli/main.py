@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from median_cli import api, completion, config, conversations, logs, show, tools, verify
-from median_cli.failures import Failed
+from median_cli.failures import Failed, Usage
 
 app = typer.Typer(
     name="median",
@@ -34,7 +34,7 @@ def login(
     ],
 ) -> None:
     """Check a key and keep it for the next commands."""
-    chosen = config.Login(url.rstrip("/"), key.strip())
+    chosen = config.Login(url.strip().rstrip("/"), key.strip())
     with api.Api(chosen) as session:
         session.get("/tools")
     show.line(f"Signed in. The key is kept in {config.write(chosen)}.")
@@ -50,6 +50,9 @@ def main() -> None:
     except Failed as failure:
         show.error(str(failure))
         sys.exit(failure.code)
+    except UnicodeEncodeError:
+        show.error("What was given holds bytes that are no text in UTF-8.")
+        sys.exit(Usage.code)
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:  # whoever read the output has had enough

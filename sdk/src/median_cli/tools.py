@@ -165,15 +165,21 @@ def _switch(name: str, verb: str, as_json: bool) -> None:
 def _input(given: str) -> str:
     """The JSON text of --input, which must be an object; it is sent as it is."""
     try:
-        text = sys.stdin.read() if given == "-" else Path(given[1:]).read_text() if given[:1] == "@" else given
+        text = _read(sys.stdin.buffer.read()) if given == "-" else given
+        text = _read(Path(given[1:]).read_bytes()) if given[:1] == "@" else text
         value = json.loads(text)
     except OSError as error:
         raise Usage(f"--input: {error.strerror}: {given[1:]}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Usage(f"--input is not JSON: {error}. {QUOTES}") from error
     if not isinstance(value, dict):
         raise Usage(f"--input must be a JSON object. {QUOTES}")
     return text
+
+
+def _read(data: bytes) -> str:
+    """JSON of a file or a pipe in UTF-8, or in what a byte order mark says, as PowerShell writes it."""
+    return data.decode(json.detect_encoding(data))
 
 
 def _print_run(run: Any, *, as_json: bool, seconds: float | None = None) -> None:

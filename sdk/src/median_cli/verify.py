@@ -1,6 +1,7 @@
 """`median verify-log`: whether the log is as it was written, from the installation or from an exported file."""
 
 import json
+import re
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +31,8 @@ def verify_log(
     Without a head that was noted elsewhere, nobody can tell whether the log was cut short and hashed anew.
     """
     noted = head.strip().lower()
+    if noted and not re.fullmatch("[0-9a-f]{64}", noted):
+        raise Usage("--head is the whole hash of a row: 64 digits and letters from a to f.")
     try:
         found = _of_file(file, start, noted) if file else _of_installation(start, noted)
     except chain.Broken as broken:
@@ -52,6 +55,8 @@ def _of_installation(start: int, noted: str) -> chain.Verified:
         first = chain.Head(dropped["position"], dropped["hash"]) if dropped else chain.START
         if start and start <= first.position:
             raise Usage(f"--from: the log begins at row {first.position + 1}; what was before it is past its time.")
+        if start > end["position"]:
+            raise Usage(f"--from: the log ends at row {end['position']}.")
         after = chain.Head(start - 1, "") if start else first
         return chain.verify(_pages(api, after.position), after=after, until=end["position"], noted=noted)
 
