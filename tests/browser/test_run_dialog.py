@@ -255,7 +255,8 @@ def test_refused_by_the_server_or_lost_on_the_way(
     # What is typed while the form is on its way stays, and so does the focus.
     held: list[Route] = []
     thread.route("**/form", lambda route: held.append(route), times=1)
-    dialog.get_by_role("button", name="Add an item to Items").click()
+    with thread.expect_request("**/form"):
+        dialog.get_by_role("button", name="Add an item to Items").click()
     dialog.get_by_label("City").fill("Porto")
     dialog.get_by_label("Order number").press("End")
     held.pop().continue_()
