@@ -6,11 +6,12 @@ import json
 import logging
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from median_tools import Answer, Call, Json, ToolContext, ToolError, Tools, define, p, refuse
 from median_tools.admission import Request
+from median_tools.testing import Reply
 
 from tests.sdk.world import ANA, SECRET, call_body, data, get, post, signed
 
@@ -348,6 +349,8 @@ def test_async_tools_keep_one_loop_without_asgi(tools: Tools) -> None:
         ({"name": "9lives"}, "9lives: a name has up to 64 letters, digits, _ and -, a letter first"),
         ({"name": "a" * 65}, "a name has up to 64"),
         ({"description": ""}, "give: description must have 1 to 2,000 characters"),
+        ({"description": " "}, "give: description must have 1 to 2,000 characters"),
+        ({"requires": ""}, "give: requires must have 1 to 100 characters"),
         ({"risk": "severe"}, "give: risk must be one of low, medium, reviewed, high"),
         ({"label": "x" * 81}, "give: label must have 1 to 80 characters"),
         ({"input": {"type": "string"}}, 'give: the top of an input schema must have "type": "object"'),
@@ -387,3 +390,29 @@ def test_a_catastrophic_pattern_is_answered_at_once(tools: Tools) -> None:
     began = time.perf_counter()
     assert tools.test_client().call("give", {"a": "a" * 40 + "!"}).status == 422
     assert time.perf_counter() - began < 1
+
+
+def test_a_store_that_fails_lets_no_call_through(caplog: pytest.LogCaptureFixture) -> None:
+    class Down:
+        def add(self, call_id: str, *, until: float) -> bool:
+            raise ConnectionError("the database is down")
+
+    class Unawaited:
+        async def add(self, call_id: str, *, until: float) -> bool:
+            return True
+
+    tools = define(secret=SECRET, replays=Down())
+    refund_order(tools)
+    reply = tools.test_client().call("refundOrder", {"orderNumber": "ORD-1042"})
+    assert reply == Reply(503, {"error": {"code": "busy", "message": "Nobody can tell whether this call is new."}})
+    assert "replays.add failed" in caplog.text
+    with pytest.raises(TypeError, match="^replays.add must be a plain function"):
+        define(secret=SECRET, replays=Unawaited())  # type: ignore[arg-type]  # what is refused
+
+
+def test_a_generator_is_no_tool(tools: Tools) -> None:
+    with pytest.raises(ValueError, match="^numbers: a generator cannot be a tool; return the result$"):
+
+        @tools.tool(description="Numbers.")
+        def numbers() -> Iterator[int]:
+            yield 1

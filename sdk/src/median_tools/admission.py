@@ -1,5 +1,6 @@
 """Who may come in: from a raw request to a verified manifest request or a verified, first-time call."""
 
+import logging
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -12,6 +13,8 @@ from median_tools.webhooks import Webhooks
 
 if TYPE_CHECKING:
     from median_tools.assertions import Assertions
+
+log = logging.getLogger("median_tools")
 
 SYNC = "median:sync"  # the audience of an assertion that asks for the manifest
 MAX_BODY = 64 * 1024  # bytes
@@ -61,10 +64,19 @@ class Admission:
         if self.assertions:
             until = self.assertions.verify_call(request.headers, call, request.body)
             seen[call.context.tool_call_id] = max(until, seen.get(call.context.tool_call_id, until))
-        new = [self.replays.add(call_id, until=until) for call_id, until in seen.items()]
+        new = [self._is_new(call_id, until=until) for call_id, until in seen.items()]
         if not all(new):
             raise ToolError("replayed", "This call has arrived before. It was not run again.", status=409)
         return call
+
+    def _is_new(self, call_id: str, *, until: float) -> bool:
+        try:
+            return self.replays.add(call_id, until=until)
+        except ToolError:
+            raise
+        except Exception as error:
+            log.error("replays.add failed for %s", call_id, exc_info=error)
+            raise ToolError("busy", "Nobody can tell whether this call is new.", status=503) from None
 
 
 def assertions_of(issuer: str) -> "Assertions":

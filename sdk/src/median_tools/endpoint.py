@@ -44,6 +44,8 @@ def define(
     """
     if secret is None and issuer is None:
         raise ValueError("give secret=, issuer= or both: without them anyone could call your tools")
+    if replays is not None and inspect.iscoroutinefunction(replays.add):
+        raise TypeError("replays.add must be a plain function: nobody would wait for an async one")
     secrets = [secret] if isinstance(secret, str) else secret
     admission = Admission(
         webhooks=None if secrets is None else Webhooks(secrets),

@@ -49,9 +49,9 @@ def _field(hint: Any, *, at: str) -> p.Field:  # a type hint is any object; typi
         return _PLAIN[hint]()
     if origin is Literal:
         return p.enum(args)
-    if origin is list:
+    if origin is list and args:
         return p.array(_field(args[0], at=at))
-    if origin is dict and args[0] is str:
+    if origin is dict and args and args[0] is str:
         return p.Field({"type": "object", "additionalProperties": _field(args[1], at=at).schema})
     if origin in (Union, types.UnionType):
         members = [_member(arg, at=at).schema for arg in args]

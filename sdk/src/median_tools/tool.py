@@ -58,9 +58,13 @@ def tool_of(
 ) -> Tool:
     """The tool that a decorated function is. Raises ValueError or TypeError naming the tool and what is wrong."""
     _must(_NAME.fullmatch(name) is not None, name, "a name has up to 64 letters, digits, _ and -, a letter first")
-    _must(1 <= len(description) <= 2000, name, "description must have 1 to 2,000 characters")
+    _must(not (inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)), name,
+          "a generator cannot be a tool; return the result")  # fmt: skip
+    _must(description.strip() != "" and len(description) <= 2000, name, "description must have 1 to 2,000 characters")
     _must(risk in RISKS, name, f"risk must be one of {', '.join(RISKS)}")
-    _must(label is None or 1 <= len(label) <= 80, name, "label must have 1 to 80 characters")
+    _must(label is None or (label.strip() != "" and len(label) <= 80), name, "label must have 1 to 80 characters")
+    _must(requires is None or (requires.strip() != "" and len(requires) <= 100), name,
+          "requires must have 1 to 100 characters")  # fmt: skip
     context_parameter = None
     if input is None:
         fields, context_parameter = hints.fields_of(function)
@@ -75,7 +79,7 @@ def tool_of(
     entry |= {"sessionStart": session_start, "requires": requires}
     try:
         validator = compiled(schema)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:  # TypeError: a value that is not JSON, as of an enum in a Literal
         raise ValueError(f"{name}: {error}") from None
     return Tool(entry, function, validator, context_parameter, by_name=input is None)
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from django.core.management.base import BaseCommand, CommandError
 
+from median_site.lib import clock
 from team import chain
 from team.models import Workspace
 
@@ -24,4 +25,6 @@ class Command(BaseCommand):
             day = datetime.strptime(before, "%Y-%m-%d").replace(tzinfo=UTC)
         except ValueError as error:
             raise CommandError(f"{before} is no day; write it like 2026-01-31.") from error
+        if day > clock.now():
+            raise CommandError(f"{before} is yet to come: nothing of the log would be left.")
         self.stdout.write(f"{chain.drop(row.id, before=day)} events are gone.")
