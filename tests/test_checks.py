@@ -1,6 +1,9 @@
 """What is warned of at the start: jobs that would be begun twice, and a database that decisions cannot rest on."""
 
+import subprocess
+import sys
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.core.checks import Tags, run_checks
@@ -49,3 +52,10 @@ def test_a_database_on_which_decisions_cannot_rest(
     with clock.at(clock.now() + timedelta(seconds=ahead_s)):
         found = run_checks(tags=[Tags.database], databases=["default"])
     assert [(each.id, each.msg) for each in found] == warnings
+
+
+def test_a_setting_that_is_missing_is_told_in_one_line() -> None:
+    command, root = [sys.executable, "manage.py", "check"], Path(__file__).parent.parent
+    said = subprocess.run(command, cwd=root, env={}, capture_output=True, text=True, check=False)
+    assert (said.returncode, said.stdout) == (1, "")
+    assert said.stderr == "MEDIAN_SECRET_KEY must be set. All settings: docs/operations.md\n"

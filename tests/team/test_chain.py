@@ -9,7 +9,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection, connections, transaction
 from hypothesis import given
 from hypothesis import strategies as st
@@ -179,6 +179,8 @@ def test_what_retention_takes_away_leaves_a_log_that_can_be_verified(db: None) -
         said = StringIO()
         call_command("trim_log", "shelf", before="2026-01-31", stdout=said)
         assert said.getvalue() == told
+    with pytest.raises(CommandError, match="2099-01-01 is yet to come: nothing of the log would be left."):
+        call_command("trim_log", "shelf", before="2099-01-01")
 
     head = ChainHead.objects.get(workspace=shelf)
     assert (head.position, head.dropped_position, head.dropped_hash) == (8, 4, whole[3]["hash"])
