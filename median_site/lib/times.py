@@ -21,8 +21,7 @@ def in_zone(name: str) -> AbstractContextManager[None]:
 
 def clock(moment: datetime) -> str:
     """13:58, and 02:30 CET in the hour that comes twice when the clocks go back."""
-    local = localtime(moment)
-    return f"{local:%H:%M}" + _which(local)
+    return _clock(localtime(moment))
 
 
 def seconds(moment: datetime) -> str:
@@ -36,7 +35,7 @@ def when(moment: datetime) -> str:
     local = localtime(moment)
     today = _now(local).date()
     if local.date() == today:
-        return clock(moment)
+        return _clock(local)
     if today - _WEEK <= local.date() < today:
         return f"{local:%a}"
     return f"{local.day} {local:%b}" + _year(local)
@@ -58,13 +57,13 @@ def deadline(moment: datetime) -> str:
     local = localtime(moment)
     distance = (local.date() - _now(local).date()).days
     spoken = {-1: "yesterday", 0: "today", 1: "tomorrow"}.get(distance) or f"on {local.day} {local:%B}{_year(local)}"
-    return f"{spoken} at {clock(moment)}"
+    return f"{spoken} at {_clock(local)}"
 
 
 def moment(moment: datetime) -> str:
     """2 June at 13:58, and the year if it is another one."""
     local = localtime(moment)
-    return f"{local.day} {local:%B}{_year(local)} at {clock(moment)}"
+    return f"{local.day} {local:%B}{_year(local)} at {_clock(local)}"
 
 
 def today() -> date:
@@ -91,6 +90,11 @@ def millis(moment: datetime) -> int:
 def _long_day(day: date) -> str:
     """A thread's page asks for the same few a hundred times."""
     return f"{day:%A} {day.day} {day:%B}"
+
+
+def _clock(local: datetime) -> str:
+    """To find out the zone again takes longer than to write the time."""
+    return f"{local:%H:%M}" + _which(local)
 
 
 def _which(local: datetime) -> str:
