@@ -223,7 +223,10 @@ def counted(teammate: Teammate) -> dict[str, list[str]]:
     """
     whose, who, now = teammate.workspace_id, teammate.id, clock.now()
     found = fetch(_COUNTED, who, whose, now, whose, now, whose, now, whose, now, who, whose, who, whose, now)
-    return {name: [str(id) for id, counts in found if counts == name] for name in COUNTS}
+    ids: dict[str, list[str]] = {name: [] for name in COUNTS}
+    for id, counts in found:
+        ids[str(counts)].append(str(id))
+    return ids
 
 
 def _here() -> Q:
