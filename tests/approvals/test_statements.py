@@ -19,7 +19,7 @@ from tests.approvals.requests import INPUT, request
 from tests.approvals.test_transitions import answer
 from tests.endpoint import Endpoint
 from tests.world import World
-from tools import calls, runs
+from tools import by_hand, calls, runs
 from tools.models import RunState, ToolRun
 from tools.writeups import WriteUp
 
@@ -110,6 +110,18 @@ def test_many_are_written_up_in_as_few_and_each_once(world: World) -> None:
     versions = dict(Conversation.objects.filter(approvals__id__in=ids).values_list("id", "version"))
     cards = Item.objects.filter(kind=ItemKind.APPROVAL, ref__in=ids)
     assert dict(cards.values_list("conversation", "version")) == versions
+
+
+def test_what_a_teammate_ran_is_written_up_on_its_card(world: World) -> None:
+    run = by_hand.run(world.conversation.id, "subscription", {}, by=world.sam.actor)
+    assert runs.begin(run.id)
+    assert runs.finish(run.id, answer())
+    over = ToolRun.objects.get()
+    runs.write_up_all([(over, None)])
+    version = Conversation.objects.get(id=world.conversation.id).version
+    assert Item.objects.filter(kind=ItemKind.RUN).values_list("ref", "version").get() == (run.id, version)
+    runs.write_up_all([(over, None)])  # it has one
+    assert Conversation.objects.get(id=world.conversation.id).version == version
 
 
 def test_a_claim_that_is_asked_for_twice_is_given_once(world: World) -> None:

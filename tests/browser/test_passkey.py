@@ -39,6 +39,9 @@ def test_a_passkey_signs_in(world: World, web: WebProcess, open_window: OpenWind
     page.get_by_label("Password").fill("correct horse battery")  # signing in earlier is not enough for this
     page.get_by_role("button", name="Go on").click()
 
+    page.goto("/accounts/2fa/webauthn/")
+    expect(page.get_by_text("None yet. A passkey signs you in with this device or a security key.")).to_be_visible()
+    page.get_by_role("button", name="Add a passkey").click()
     page.get_by_label("Name").fill("This laptop")
     page.get_by_role("button", name="Add it").click()
     page.wait_for_url(lambda url: "webauthn/add" not in url)
